@@ -172,7 +172,7 @@ def test_what_a_probe_compares_is_trained_before_it(tmp_path: Path) -> None:
     assert len(set(names)) == len(names)
     models = {job.name: job for job in jobs if job.kind == "model"}
     assert len(models) > 2
-    taught = [job for job in models.values() if job.recipe and job.recipe.teacher]
+    taught = [job for job in models.values() if job.work and job.work.recipe.teacher]
     assert taught
     for job in jobs:
         assert all(names.index(need) < names.index(job.name) for need in job.needs)
@@ -181,7 +181,7 @@ def test_what_a_probe_compares_is_trained_before_it(tmp_path: Path) -> None:
 
 
 def job(name: str, *needs: str, cost: float = 1.0) -> Job:
-    return Job("model", name, name, "corpus", needs, cost=cost)
+    return Job("model", name, name, needs=needs, cost=cost)
 
 
 def test_a_job_that_always_dies_is_given_up() -> None:

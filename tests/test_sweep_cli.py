@@ -240,7 +240,7 @@ def test_something_else_at_the_address(
 
 
 def test_lines_and_totals_of_a_sweep() -> None:
-    tally, job = Tally(2), Job("model", "model-1", "planted cnn seed 0", "corpus-1")
+    tally, job = Tally(2), Job("model", "model-1", "planted cnn seed 0")
     assert tally.line(Event("started", job, "w:1")) == "[0/2] started: planted cnn seed 0 (w:1)"
     died = Event("retried", job, "w:1", reason="its worker was killed (signal 9)")
     assert tally.line(died).endswith("seed 0: its worker was killed (signal 9) (w:1)")

@@ -169,7 +169,7 @@ def test_a_task_asks_for_its_part_of_a_card() -> None:
 
 
 def job() -> Job:
-    return Job("model", "model-1", "planted cnn seed 0", "corpus-1")
+    return Job("model", "model-1", "planted cnn seed 0")
 
 
 def test_a_node_with_another_heedful_is_refused(tmp_path: Path) -> None:

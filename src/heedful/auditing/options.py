@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -28,6 +28,9 @@ from heedful.perturbations import REMOVALS
 from heedful.progress import Progress, progress_bar, silent
 from heedful.store import Place, Store
 from heedful.verdict import Settings
+
+if TYPE_CHECKING:
+    from heedful.runner import EngineRequest
 
 Names = str | Sequence[str]
 """Several names: a list of them, or one text with commas."""
@@ -154,6 +157,25 @@ class Running:
         "of a label, the work done and the total."
     )
     threads: int | None = keyword("CPU threads. Set it for byte-identical reruns.")
+    engine: str | None = keyword("'local' (processes) or 'ray'; without one, this process.")
+    workers: int | None = keyword("Workers of the engine (the usual: as cores and memory allow).")
+    address: str | None = keyword("host:port of a running Ray cluster, or 'auto'.")
+    gpu_fraction: float | None = keyword("Share of a GPU per worker (the usual: 0.25).")
+
+    def asked(self, device: str) -> EngineRequest:
+        """The engine and its workers, not checked yet."""
+        from heedful.runner import EngineRequest
+
+        kind = device.partition(":")[0]
+        return EngineRequest(
+            self.engine, self.workers, self.address, self.gpu_fraction, kind, self.threads
+        )
+
+    @property
+    def by_workers(self) -> bool:
+        """Whether anything is said of an engine."""
+        said = (self.engine, self.workers, self.address, self.gpu_fraction)
+        return any(each is not None for each in said)
 
     @property
     def others(self) -> tuple[Any, ...]:
@@ -169,6 +191,10 @@ class Running:
         if self.others and budget is not None:
             raise HeedfulError(
                 "give either --seed-model or --budget: all seeds need the same texts."
+            )
+        if self.engine is not None and budget is not None:
+            raise HeedfulError(
+                "give either --engine or --budget: a budget is of the time of one process."
             )
         return replace(base, budget=budget, store=store if base.store is None else base.store)
 

@@ -27,7 +27,18 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.models import build
 from heedful.progress import Progress, silent
 from heedful.report import check_packages
-from heedful.runner import Grid, Machine, Recipe, corpus_kind, grid, model_facts, run_study
+from heedful.runner import (
+    EngineRequest,
+    Grid,
+    Machine,
+    Recipe,
+    corpus_kind,
+    grid,
+    jobs,
+    model_facts,
+    run_jobs,
+    run_study,
+)
 from heedful.runner import estimate as cell_cost
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, output_folder, refusals, store_of, to_csv, write_file
@@ -52,7 +63,7 @@ CHOSEN_MODEL = "model"
 @dataclass(frozen=True)
 class RepairWork:
     """`texts` of the test split are audited, the same for every model; `within` is how much of
-    the `score` the chosen model may lose."""
+    the `score` the chosen model may lose. An `engine` trains and audits in several processes."""
 
     corpus: CorpusSpec
     base: ModelSpec
@@ -65,6 +76,7 @@ class RepairWork:
     score: str = "accuracy"
     within: float = 0.03
     data_dir: Path | None = None
+    engine: EngineRequest = field(default_factory=EngineRequest)
 
     def __post_init__(self) -> None:
         check_methods(list(self.methods))
@@ -161,6 +173,7 @@ def repair(
 ) -> Repair:
     """Whatever is in the store is not done again: started anew after a kill, it goes on."""
     drawn = draw(work, store, progress)
+    _train_elsewhere(work, drawn.grid, store, machine)
     cells = run_study(drawn.grid, store, machine, progress, announce).table("cells")
     scores, verdicts, trained = {}, {}, []
     for number, (name, model) in enumerate(drawn.models.items(), 1):
@@ -169,7 +182,8 @@ def repair(
         announce(f"[{number}/{len(drawn.models)}] audit of {name}, {len(runs)} seeds")
         summaries = [store.open(key).table("summary") for key in lines["run"]]
         scores[name] = score_over_seeds(summaries, work.score, work.settings.alpha)
-        plan, options = Plan(store, progress=progress), work.audit_options(machine)
+        plan = Plan(store, progress=progress)
+        options = {**work.audit_options(machine), **work.engine.keywords()}
         audits = [
             audit(run, None, work.spec, work.settings, plan, store=store, **options) for run in runs
         ]
@@ -189,6 +203,19 @@ def repair(
         choose_method(scores, ranking, work.within, work.score),
         facts,
     )
+
+
+def _train_elsewhere(work: RepairWork, plan: Grid, store: Store, machine: Machine) -> None:
+    """All models at once, where there is an engine."""
+    if work.engine.engine is None:
+        return
+    todo = jobs([plan], store, machine, timed=False)
+    failures = run_jobs(todo, store, machine, work.engine.chosen(machine.device))
+    if failures:
+        raise HeedfulError(
+            f"{failures[0].job.title} was not done ({failures[0].reason}): what was done is kept, "
+            f"so mend this and start again."
+        )
 
 
 def _majority(store: Store, cells: pd.DataFrame, score: str) -> float:

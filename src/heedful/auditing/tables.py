@@ -102,6 +102,10 @@ def write_part(folder: Path, name: str, part: Part) -> None:
     _parts(folder).write(name, dict(zip(KINDS, given, strict=True)))
 
 
+def has_part(folder: Path, name: str) -> bool:
+    return _parts(folder).has(name)
+
+
 def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
     """None where there is none, or where it is damaged or of other texts: measured again."""
     parts = _parts(folder)

@@ -22,6 +22,7 @@ from heedful.cli.audit_options import (
     SubjectOptions,
     TokenOption,
 )
+from heedful.cli.engines import EngineOptions
 from heedful.cli.help import MEASURED, OUTPUT
 from heedful.cli.options import (
     DryRunOption,
@@ -66,6 +67,7 @@ def audit(
     ),
     measured: MeasureOptions = MeasureOptions(),
     subject: SubjectOptions = SubjectOptions(),
+    engine: EngineOptions = EngineOptions(),
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,14 +92,14 @@ def audit(
         store=subject.store,
     )
     if dry_run:
-        Running(budget=budget, seed_model=seed_model or []).plan(
-            Plan()
-        )  # bad values are refused in a dry run, too
+        running = Running(budget=budget, seed_model=seed_model or [], **engine.given())
+        running.plan(Plan())  # bad values are refused in a dry run, too
         _dry_run([model, *(seed_model or ())], data, measured, subject, as_json)
         return
     set_threads(subject.threads)
     plan, trained = Plan(open_store(subject.store), announce=say), seed_model or []
     given = {**measured.given(), **subject.given(), "budget": budget, "seed_model": trained}
+    given |= engine.given(subject.threads)
     result = run(model, data, plan=plan, **given)
     if out is not None:
         write_audit(result, out)
@@ -212,6 +214,7 @@ def check(
     write_baseline: Path | None = option("Write this verdict as the next baseline."),
     measured: MeasureOptions = MeasureOptions(),
     subject: SubjectOptions = SubjectOptions(),
+    engine: EngineOptions = EngineOptions(),
     as_json: JsonOption = False,
 ) -> None:
     """Fail where attention is refuted, or worse than before.
@@ -236,6 +239,7 @@ def check(
     )
     given = {**measured.given(), **subject.given(), "junit": junit, "baseline": baseline}
     given |= {"at_least": numbers(at_least or [], "--at-least"), "write_baseline": write_baseline}
+    given |= engine.given(subject.threads)
     set_threads(subject.threads)
     plan = Plan(open_store(subject.store), announce=say)
     result = run(model, data, plan=plan, **given)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heedful.cli.engines import EngineOptions
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
@@ -54,6 +55,7 @@ def repair(
     store: StoreOption = DEFAULT_STORE,
     data: CorpusOptions = CorpusOptions(),
     where: MachineOptions = MachineOptions(),
+    engine: EngineOptions = EngineOptions(),
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -79,7 +81,9 @@ def repair(
     measured = REPAIR_SPEC
     if quick:
         measured = replace(REPAIR_SPEC, exact=8, search_steps=20, permutations=10)
-    place, here, folder = open_store(store), where.machine(), data.folder
+    asked = engine.asked(where.device, where.threads)
+    asked.check()
+    place, here, folder = open_store(store), asked.machine(), data.folder
     train = TrainSpec(**given(**vars(training)))
     check(train)  # before the corpus is prepared
     chosen = _fitting(spec, place, folder) if methods is None else names(methods, "--methods")
@@ -94,6 +98,7 @@ def repair(
         score=score,
         within=within,
         data_dir=folder,
+        engine=asked,
     )
     if dry_run:
         _dry_run(work, place, here, as_json)

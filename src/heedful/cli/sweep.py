@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from heedful.cli.engines import ENGINE, EngineOptions
+from heedful.cli.help import MACHINE
 from heedful.cli.options import (
     DEFAULT_STORE,
     BatchOption,
@@ -33,7 +35,7 @@ from heedful.cli.options import (
 )
 from heedful.cli.output import harmless, say, show, show_result
 from heedful.cli.tables import Table, show_table
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError
 from heedful.progress import duration
 
 if TYPE_CHECKING:
@@ -44,20 +46,15 @@ if TYPE_CHECKING:
     from heedful.store import Run, Store
 
 
-_ENGINE = "local (processes) or ray; without one, this process."
 _LATEST = 12  # ended jobs that stay to be seen
 _RUNNING = 40
 _NOTED = ("retried", "failed", "skipped")
 
 
 @dataclass(frozen=True)
-class Where:
+class Where(EngineOptions):
     """Engine, workers and machine, as they were typed."""
 
-    engine: str | None = option(_ENGINE)
-    workers: int | None = option("Parallel jobs. [default: as cores and memory allow]")
-    address: str | None = option("host:port of a running Ray cluster, or auto.")
-    gpu_fraction: float | None = option("Share of a GPU per worker. [default: 0.25]")
     shard: str | None = option("i/n: run only the i-th of n parts of the grid.")
     device: DeviceOption = "auto"
     threads: ThreadsOption = None
@@ -65,45 +62,11 @@ class Where:
 
     def check(self) -> None:
         """Before anything is done."""
-        from heedful.runner import ENGINES, HERE
-
-        known = [name for name in ENGINES if name != HERE]
-        if self.engine is not None and self.engine not in known:
-            raise unknown_name("engine", self.engine, known)
-        if self.address is not None and self.engine != "ray":
-            raise HeedfulError("--address is of a Ray cluster: add --engine ray.")
-        if self.workers is not None and self.engine is None:
-            raise HeedfulError("--workers needs an engine: add --engine local or --engine ray.")
-        self.chosen_engine()
-        if self.gpu_fraction is not None:
-            import torch
-
-            if not self._remote and (self.device == "cpu" or not torch.cuda.is_available()):
-                raise HeedfulError(
-                    "--gpu-fraction is of a CUDA card, and none would be used: leave it out, or "
-                    "run with --device cuda where there is one."
-                )
-        if self.engine == "ray":
-            from heedful.runner import check
-
-            check(self.address)
-
-    @property
-    def _remote(self) -> bool:
-        """Whether GPUs of a cluster are used, which cannot be seen from here."""
-        return self.address is not None and self.device == "cuda"
+        self.asked(self.device, self.threads).check()
 
     def machine(self) -> Machine:
-        """This machine, with the threads that a worker will have. A cluster may have GPUs that this
-        machine lacks."""
-        from heedful.runner import cores, machine
-
-        threads = self.threads
-        if threads is None and self.engine is not None:
-            threads = max(1, cores() // (self.workers or cores()))
-        if self._remote:
-            return replace(machine("auto", threads, self.batch_size), device="cuda")
-        return machine(self.device, threads, self.batch_size)
+        """This machine, with the threads that a worker will have."""
+        return self.asked(self.device, self.threads).machine(self.batch_size)
 
     def part(self, plan: Grid) -> Grid:
         """The cells of this shard, or all."""
@@ -113,18 +76,14 @@ class Where:
 
     def chosen_engine(self, device: str = "cpu") -> Engine:
         """Called once jobs are known: the memory of a worker is estimated from earlier ones."""
-        from heedful.runner import HERE, Engine, worker_pool
-
-        fraction = 0.25 if self.gpu_fraction is None else self.gpu_fraction
-        pool = worker_pool(self.workers, self.threads, device, fraction, self.address)
-        return Engine(self.engine or HERE, pool)
+        return self.asked(self.device, self.threads).chosen(device)
 
 
 @dataclass(frozen=True)
 class WhereSwept(Where):
     """The same for a sweep, which runs in several processes."""
 
-    engine: str | None = option(_ENGINE, "local")
+    engine: str | None = option(ENGINE, "local", panel=MACHINE)
 
 
 @spread

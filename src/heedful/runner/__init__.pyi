@@ -19,6 +19,8 @@ from heedful.runner.grid import usual as usual
 from heedful.runner.jobs import Job as Job
 from heedful.runner.jobs import estimate as estimate
 from heedful.runner.jobs import jobs as jobs
+from heedful.runner.jobs import set_up as set_up
+from heedful.runner.jobs import shared_store as shared_store
 from heedful.runner.local import environment as environment
 from heedful.runner.local import first_free as first_free
 from heedful.runner.machine import Machine as Machine
@@ -46,6 +48,7 @@ from heedful.runner.ray import check as check
 from heedful.runner.sweep import ENGINES as ENGINES
 from heedful.runner.sweep import HERE as HERE
 from heedful.runner.sweep import Engine as Engine
+from heedful.runner.sweep import EngineRequest as EngineRequest
 from heedful.runner.sweep import list_studies as list_studies
 from heedful.runner.sweep import makespan as makespan
 from heedful.runner.sweep import run_jobs as run_jobs

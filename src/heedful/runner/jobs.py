@@ -1,4 +1,5 @@
-"""Jobs: what one worker does in one go, from the store into the store."""
+"""Jobs: what one worker does in one go. Those of studies train and probe, from the store into the
+store."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -24,22 +26,74 @@ from heedful.store import Place, Run, Store, canonical, run_key, store_at
 from heedful.training import Objective, train
 
 
+class Work(Protocol):
+    """What a worker is sent to do; its results travel through the store at this place alone."""
+
+    def __call__(self, place: Place, machine: Machine) -> None: ...
+
+
 @dataclass(frozen=True)
 class Job:
-    """What one worker does in one go. `name` is the run that it leaves (of probes, which leave
-    several, a hash of the cell); it may begin once all that it `needs` is done. `cost` is in
-    seconds, of what is not `done` yet."""
+    """What one worker does in one go. `name` is what it leaves: a run, or a hash of several; it
+    may begin once all that it `needs` is done. `cost` is in seconds, of what is not `done` yet:
+    that has no `work`."""
 
     kind: str
     name: str
     title: str
-    corpus: str
+    work: Work | None = None
     needs: tuple[str, ...] = ()
-    recipe: Recipe | None = None
-    cell: Cell | None = None
-    precision: str = "float32"
     cost: float = 0.0
     done: bool = False
+
+
+@dataclass(frozen=True)
+class TrainingWork:
+    """Trains a model on a corpus of the store."""
+
+    corpus: str
+    recipe: Recipe
+
+    def __call__(self, place: Place, machine: Machine) -> None:
+        store = shared_store(place)
+        trained(store, store.open(self.corpus), self.recipe, set_up(machine))
+
+
+@dataclass(frozen=True)
+class ProbingWork:
+    """Runs the probes of a cell on its models."""
+
+    corpus: str
+    cell: Cell
+    precision: str
+
+    def __call__(self, place: Place, machine: Machine) -> None:
+        store, where = shared_store(place), set_up(machine)
+        corpus = store.open(self.corpus)
+
+        def run_of(recipe: Recipe) -> Run:
+            return trained(store, corpus, recipe, where)
+
+        base, reading = self.cell.recipe, Reading(self.cell.seed, precision=self.precision)
+        with claimed(store, probes_name(self.cell, self.precision)):
+            for _ in probed(store, base, self.cell.probes, reading, where, run_of):
+                pass  # each is in the store now
+
+
+def set_up(wanted: Machine) -> Machine:
+    """The machine that a worker is told to use, chosen and set up where the worker is."""
+    return machine(wanted.device, wanted.threads, wanted.batch_size)
+
+
+def shared_store(place: Place) -> Store:
+    """The store that a worker shares with whoever sent it."""
+    store = store_at(place)
+    if isinstance(store.place, Path) and not (store.place / "runs").is_dir():
+        raise HeedfulError(
+            f"the store {store.place} is not to be seen by this worker: it must be a folder that "
+            f"all machines share, or a URL."
+        )
+    return store
 
 
 def jobs(
@@ -102,7 +156,7 @@ class _Planner:
         if probes_name(cell, plan.precision) in self.found:
             return
         title = f"{cell.corpus.title} prepared"
-        self.found.setdefault(corpus.key, Job("corpus", corpus.key, title, corpus.key, done=True))
+        self.found.setdefault(corpus.key, Job("corpus", corpus.key, title, done=True))
         evidence = self._evidence(cell, corpus)
         fitting = [
             (probe, compared(cell.recipe, probe, evidence))
@@ -129,8 +183,8 @@ class _Planner:
         cost = 0.0 if done or self.paces is None else self.paces.training(corpus, cell, recipe)
         teacher = (model_key(corpus, recipe.teacher),) if recipe.teacher else ()
         title = f"{cell.corpus.title} {recipe.model.name} seed {recipe.seed}"
-        job = Job("model", key, title, corpus.key, (corpus.key, *teacher), recipe)
-        self.found[key] = replace(job, cost=cost, done=done)
+        work = None if done else TrainingWork(corpus.key, recipe)
+        self.found[key] = Job("model", key, title, work, (corpus.key, *teacher), cost, done)
 
     def _add_probes(
         self, plan: Grid, cell: Cell, corpus: Run, missing: list[ProbeSpec], models: list[Recipe]
@@ -138,8 +192,9 @@ class _Planner:
         name = probes_name(cell, plan.precision)
         cost = self.paces.probing(corpus, cell, missing) if missing and self.paces else 0.0
         needs = tuple(model_key(corpus, recipe) for recipe in models)
-        job = Job("probes", name, f"{cell.title}, probes", corpus.key, needs, cell=cell)
-        self.found[name] = replace(job, precision=plan.precision, cost=cost, done=not missing)
+        work = ProbingWork(corpus.key, cell, plan.precision) if missing else None
+        title = f"{cell.title}, probes"
+        self.found[name] = Job("probes", name, title, work, needs, cost, done=not missing)
 
     def _lacks(
         self, probe: ProbeSpec, recipes: Mapping[str, Recipe], corpus: Run, reading: Reading
@@ -169,29 +224,6 @@ def _teachers_first(recipes: Iterable[Recipe]) -> list[Recipe]:
             chain.append(chain[-1].teacher)
         ordered.update(dict.fromkeys(reversed(chain)))
     return list(ordered)
-
-
-def work(job: Job, place: Place, where: Machine) -> None:
-    """Do a job. Its results travel through the store alone."""
-    where = machine(where.device, where.threads, where.batch_size)
-    store = store_at(place)
-    if isinstance(store.place, Path) and not (store.place / "runs").is_dir():
-        raise HeedfulError(
-            f"the store {store.place} is not to be seen by this worker: it must be a folder that "
-            f"all machines share, or a URL."
-        )
-    corpus = store.open(job.corpus)
-
-    def run_of(recipe: Recipe) -> Run:
-        return trained(store, corpus, recipe, where)
-
-    if job.recipe is not None:
-        run_of(job.recipe)
-    if job.cell is not None:
-        base, reading = job.cell.recipe, Reading(job.cell.seed, precision=job.precision)
-        with claimed(store, job.name):
-            for _ in probed(store, base, job.cell.probes, reading, where, run_of):
-                pass  # each is in the store now
 
 
 # How fast this machine works on each shape of a grid: a few steps, timed once.

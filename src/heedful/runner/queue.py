@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from heedful import __version__
 from heedful.errors import HeedfulError
-from heedful.runner.jobs import Job, work
+from heedful.runner.jobs import Job
 from heedful.runner.machine import Machine, WorkerPool
 from heedful.store import Place
 
@@ -126,7 +126,8 @@ def attempt(job: Job, place: Place, machine: Machine) -> Outcome:
     started, worker = time.perf_counter(), this_worker()
     error, fix, details = "", False, ""
     try:
-        work(job, place, machine)
+        if job.work is not None:
+            job.work(place, machine)
     except HeedfulError as wrong:
         error, fix = str(wrong).rstrip("."), True
     except Exception as wrong:  # noqa: BLE001 - a worker outlives whatever a job does

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import import_module
 from typing import Any
 
 import pandas as pd
+import torch
 
 from heedful.data import MissingData
-from heedful.errors import unknown_name
+from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import Progress, silent
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.jobs import Job, probes_name
-from heedful.runner.machine import Machine, WorkerPool
+from heedful.runner.machine import Machine, WorkerPool, cores, machine, worker_pool
 from heedful.runner.probe import Reading, Skipped, probed
 from heedful.runner.queue import Failure, JobQueue, Watch, unwatched
+from heedful.runner.ray import check
 from heedful.runner.train import Recipe, model_key, trained
 from heedful.store import Place, Run, Store, run_key, store_at
 
@@ -137,6 +139,65 @@ class Engine:
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
             raise unknown_name("engine", self.name, list(ENGINES))
+
+
+@dataclass(frozen=True)
+class EngineRequest:
+    """An engine and its workers as a user asks for them; without an `engine`, this process."""
+
+    engine: str | None = None
+    workers: int | None = None
+    address: str | None = None
+    gpu_fraction: float | None = None
+    device: str = "auto"
+    threads: int | None = None
+
+    def check(self) -> None:
+        """What does not go together is refused before anything is done."""
+        known = [name for name in ENGINES if name != HERE]
+        if self.engine is not None and self.engine not in known:
+            raise unknown_name("engine", self.engine, known)
+        if self.address is not None and self.engine != "ray":
+            raise HeedfulError("--address is of a Ray cluster: add --engine ray.")
+        if self.workers is not None and self.engine is None:
+            raise HeedfulError("--workers needs an engine: add --engine local or --engine ray.")
+        self.chosen()
+        no_card = not self.remote and (self.device == "cpu" or not torch.cuda.is_available())
+        if self.gpu_fraction is not None and no_card:
+            raise HeedfulError(
+                "--gpu-fraction is of a CUDA card, and none would be used: leave it out, or run "
+                "with --device cuda where there is one."
+            )
+        if self.engine == "ray":
+            check(self.address)
+
+    def keywords(self) -> dict[str, Any]:
+        """As `heedful.audit` takes them; nothing without an engine."""
+        if self.engine is None:
+            return {}
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in own.items() if name != "device"}
+
+    @property
+    def remote(self) -> bool:
+        """Whether GPUs of a cluster are used, which cannot be seen from here."""
+        return self.address is not None and self.device == "cuda"
+
+    def machine(self, batch_size: int = 1024) -> Machine:
+        """This machine, with the threads that a worker will have. A cluster may have GPUs that this
+        machine lacks."""
+        threads = self.threads
+        if threads is None and self.engine is not None:
+            threads = max(1, cores() // (self.workers or cores()))
+        if self.remote:
+            return replace(machine("auto", threads, batch_size), device="cuda")
+        return machine(self.device, threads, batch_size)
+
+    def chosen(self, device: str = "cpu") -> Engine:
+        """Called once jobs are known: the memory of a worker is estimated from earlier ones."""
+        fraction = 0.25 if self.gpu_fraction is None else self.gpu_fraction
+        pool = worker_pool(self.workers, self.threads, device, fraction, self.address)
+        return Engine(self.engine or HERE, pool)
 
 
 def run_jobs(

@@ -1,0 +1,182 @@
+"""One model on trial: its batches measured or found again, its facts, and its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from heedful.attributions import fit_prior
+from heedful.auditing.experiments import GAP
+from heedful.auditing.explanation import distinct_operators, operator_notes
+from heedful.auditing.measure import (
+    Measurer,
+    checked_texts,
+    marked_words,
+    punctuation_marks,
+)
+from heedful.auditing.page_data import MOST_TEXTS, documents_table, site_words
+from heedful.auditing.result import KIND, Audit, identity, spec_digest, stored_tables
+from heedful.auditing.schedule import LOOKS, Pace, Plan, ablation_means, first_texts
+from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec, group_name
+from heedful.auditing.tables import (
+    Measurements,
+    Part,
+    counted,
+    judge_rows,
+    read_part,
+    write_part,
+)
+from heedful.errors import HeedfulError
+from heedful.store import Frames, Run, run_key
+from heedful.targets import AuditTarget
+from heedful.units import WORD
+from heedful.verdict import Settings, Verdict, stored_verdict
+from heedful.words import word_mask
+
+Indices = NDArray[np.int64]
+
+
+class Trial:
+    def __init__(self, subject: AuditTarget, spec: AuditSpec, plan: Plan) -> None:
+        self.notes = (*subject.notes, *operator_notes(subject.model, spec.operators))
+        spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
+        self.subject, self.spec, self.plan = subject, spec, plan
+        self.pace = Pace(plan.clock, plan.deadline)
+        self.measure = Measurer(
+            subject.model,
+            spec,
+            fit_prior(batch for _, batch in subject.batches()),
+            checked_texts(subject.ids, spec.seed),
+            plan.must,
+            first_texts(subject, spec.seed, MOST_TEXTS),
+            subject.marked_share,
+            ablation_means(subject, spec),
+        )
+        self._refuse(self.measure.skipped)
+        self.identity = identity(subject, spec)
+        self.key = run_key(KIND, self.identity)
+
+    @cached_property
+    def site(self) -> str:
+        """The attention on trial, in words."""
+        return site_words(self.subject.model, self.subject.encode(np.array([0])))
+
+    def add(self, found: Measurements, indices: Indices) -> None:
+        """Measured now, or found where an earlier start or a worker left it."""
+        name = self.part_name(indices)
+        part = read_part(found.folder, name, self._ids(indices))
+        if part is None:
+            part = self.measured(found.folder, indices)
+        self._refuse(part.skipped)
+        found.add(name, part, len(indices))
+
+    def measured(self, folder: Path, indices: Indices) -> Part:
+        """A batch, measured and kept in the folder."""
+        part = self._part(indices)
+        write_part(folder, self.part_name(indices), part)
+        self._refuse(part.skipped)
+        return part
+
+    def part_name(self, indices: Indices) -> str:
+        return run_key("part", {"ids": list(self._ids(indices))})
+
+    def _ids(self, indices: Indices) -> tuple[str, ...]:
+        return tuple(self.subject.ids[int(index)] for index in indices)
+
+    def _part(self, indices: Indices) -> Part:
+        batch = self.subject.encode(indices)
+        documents = [self.subject.documents[int(i)] for i in indices]
+        clusters = tuple(each.cluster for each in documents)
+        with self.pace.measuring(len(indices)):
+            mask = word_mask(batch.texts["a"])
+            rationale = marked_words(documents, mask) if self.subject.rationales else None
+            punctuation = punctuation_marks(documents, mask)
+            found = self.measure(batch, clusters, rationale, punctuation)
+        return replace(found, documents=documents_table(documents).assign(place=indices))
+
+    def _refuse(self, skipped: Mapping[str, str]) -> None:
+        """What was found may have left out what is now asked for by name."""
+        skipped = {group_name(name): why for name, why in skipped.items()}
+        for name in sorted(set(map(group_name, self.plan.must)) & set(skipped)):
+            group = name in (*GROUPS, *EXTRA)
+            leave = f"leave out {name}, which cannot be measured here: " if group else ""
+            raise HeedfulError(f"{leave}{skipped[name]}")
+
+    def judge(self, found: Measurements, settings: Settings, look: int) -> Verdict:
+        """At this look of `LOOKS`, or once and for all where time is not limited."""
+        looks = LOOKS if self.plan.budget else 1
+        chosen = replace(settings, look=min(look, looks), looks=looks)
+        rows = found.tables()["rows"]
+        facts = self.facts(found.skipped, found.texts, rows)
+        return judge_rows(rows, found.costs(), facts, chosen)
+
+    def facts(self, skipped: Mapping[str, str], measured: int, rows: Frames) -> dict[str, Any]:
+        subject = self.subject
+        total = len(subject)
+        left_out = (
+            f"{count} text{'s' * (count != 1)} left out: {why}."
+            for why, count in subject.dropped.items()
+        )
+        oracle = search_facts(rows.first, self.spec.exact)  # of very many texts the first ones
+        return {
+            "model": subject.family,
+            **({"name": subject.name} if subject.name else {}),
+            **({"asked": subject.question} if subject.question else {}),
+            "site": self.site,
+            "data": subject.source,
+            **({} if subject.unit == WORD else {"unit": subject.unit}),
+            "classes": list(subject.label_names),
+            "texts": total,
+            "measured": measured,
+            "truncated": subject.truncated.texts / max(1, total),
+            "words_lost": subject.truncated.share,
+            "dropped": dict(subject.dropped),
+            "notes": [*self.notes, *left_out, *counted(measured, total)],
+            "skipped": dict(skipped),
+            "explanations": list(self.spec.explanations),
+            "operators": list(self.spec.operators),
+            "spec": spec_digest(self.spec),
+            "key": self.key,
+            "device": subject.device,
+            **({"oracle": oracle} if oracle else {}),
+        }
+
+    def again(self, run: Run, settings: Settings) -> Audit:
+        """The measurements of a finished audit, judged by these settings, and as the last of
+        as many looks as it took. Names of classes and of the data are no part of what was
+        measured: they are today's."""
+        skipped: Mapping[str, str] = run.json("facts")["skipped"]
+        self._refuse(skipped)
+        tables = stored_tables(run)
+        facts = self.facts(skipped, len(self.subject), tables["rows"])
+        looks = stored_verdict(run).asked.looks
+        chosen = replace(settings, look=looks, looks=looks)
+        verdict = judge_rows(tables["rows"], tables["costs"].whole, facts, chosen)
+        return Audit(verdict, tables, facts)
+
+
+SAME = 1e-6
+"""A gap that is none."""
+
+
+def search_facts(rows: pd.DataFrame, exact: int) -> dict[str, Any]:
+    """How often the search for the best order reaches the optimum, and by how much it misses it, on
+    the texts of at most `exact` words; nothing where there are none."""
+    found = rows[rows["measure"].str.startswith(GAP) & (rows["model"] == "base")].dropna()
+    if found.empty:
+        return {}
+    by_measure = found.groupby(found["measure"].str.removeprefix(GAP))["value"]
+    return {
+        "exact_words": exact,
+        "examples": int(found["example"].nunique()),
+        "equal": float((found["value"] <= SAME).mean()),
+        "equal_by_measure": {str(name): float((part <= SAME).mean()) for name, part in by_measure},
+        "gap_by_measure": {str(name): float(part.mean()) for name, part in by_measure},
+    }
