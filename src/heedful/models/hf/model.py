@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
@@ -147,7 +147,8 @@ class HuggingFace(nn.Module):
 
     def _logits(self, inputs: Inputs, recorder: Recorder, embeddings: Embeddings | None) -> Tensor:
         given = None if embeddings is None else inputs.sides["a"].turn(embeddings["a"], 1)
-        with listening(recorder), replaced_embeddings(self._embedding(), given):
+        tokens = inputs.arguments["input_ids"]
+        with listening(recorder), replaced_embeddings(self._embedding(), tokens, given):
             output = self.module(**inputs.arguments)
         recorder.check(type(self.module).__name__)
         logits = self._head(output, inputs)
@@ -163,17 +164,21 @@ class HuggingFace(nn.Module):
 
 
 @contextmanager
-def replaced_embeddings(embedding: nn.Module, given: Tensor | None) -> Iterator[None]:
-    """The embedding's first answer is `given`. Everything else a module makes of the tokens
-    (positions, the decoder's input, where the text ends) stays as it is, which passing
-    `inputs_embeds` does not promise."""
+def replaced_embeddings(
+    embedding: nn.Module, tokens: Int[Tensor, "b t"], given: Float[Tensor, "b t d"] | None
+) -> Iterator[None]:
+    """The embedding's first answer, which is of these tokens, is `given`. Everything else a module
+    makes of the tokens (positions, the decoder's input, where the text ends) stays as it is, which
+    passing `inputs_embeds` does not promise."""
     if given is None:
         yield
         return
     left = [given]
 
     def hook(module: nn.Module, arguments: Any, output: Tensor) -> Tensor:
-        return left.pop().to(output.dtype).reshape(output.shape) if left else output
+        if not left:
+            return output
+        return _as_embedded(left.pop().to(output.dtype), tokens, arguments[0], output)
 
     handle = embedding.register_forward_hook(hook)
     try:
@@ -182,6 +187,18 @@ def replaced_embeddings(embedding: nn.Module, given: Tensor | None) -> Iterator[
         handle.remove()
     if left:
         raise HeedfulError("the embeddings given were not used: the model embeds tokens elsewhere.")
+
+
+def _as_embedded(
+    given: Float[Tensor, "b t d"], tokens: Int[Tensor, "b t"], ids: Tensor, output: Tensor
+) -> Tensor:
+    """In the order in which a module embeds its tokens: XLNet has texts in columns, Longformer
+    fills them up to a multiple of its window."""
+    if ids.shape == tokens.T.shape and torch.equal(ids, tokens.T):
+        return given.transpose(0, 1)
+    if ids.ndim == 2 and ids.shape[1] > tokens.shape[1]:
+        return torch.cat([given, output[:, tokens.shape[1] :]], 1)
+    return given.reshape(output.shape)
 
 
 Layers = Sequence[nn.Module]
