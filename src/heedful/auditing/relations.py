@@ -82,8 +82,9 @@ def relations(
 ) -> Relations:
     """How often each head's most attended word is the one a known relation leads to.
 
-    `model` is what `head_view` takes. `data` is a CoNLL-U file (.conllu), or JSON lines with
-    `words` and `clusters` (.jsonl); left out, generated sentences. A word is attended as much as
+    `model` is what `head_view` takes. `data` is a CoNLL-U file (.conllu), a CoNLL-2012 file
+    (.conll, .gold_conll), or JSON lines with `words` and `clusters` (.jsonl); left out, generated
+    sentences. A word is attended as much as
     its tokens together and attends as they do on average; the word itself and tokens of no word
     are left out. Relations with fewer than `least` cases on a half are not reported."""
     if least < 1:

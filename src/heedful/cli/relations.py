@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 def relations(
     model: ModelArgument,
     file: Path | None = argument(
-        "Dependencies as .conllu, or coreference as .jsonl; left out, generated sentences.", None
+        "Dependencies as .conllu, or coreference as .conll, .gold_conll or .jsonl; left out, "
+        "generated sentences.",
+        None,
     ),
     csv: Path | None = option("Also write every head and position, by half."),
     least: int = option("Cases of a relation that each half needs.", 20, min=1, max=MOST),
@@ -51,6 +53,7 @@ def relations(
     Examples:
     heedful relations path/to/model
     heedful relations path/to/model en_ewt-ud-dev.conllu --csv heads.csv
+    heedful relations path/to/model dev.english.v4_gold_conll
     """
     from heedful.auditing import RELATION_ROWS
     from heedful.auditing import relations as run

@@ -1,10 +1,10 @@
 """Relations between words that are known, as questions that attention can be asked.
 
 Each case is a word, the words that would be right, and those there are to choose from. Syntactic
-arcs come from CoNLL-U files, coreference from JSON lines, and both directions of an arc are asked:
-from a word to its head, and from a head to its dependents. Punctuation is left out. A generated
-corpus has arcs by construction; adjectives and phrases between words vary, so no fixed distance
-finds them.
+arcs come from CoNLL-U files, coreference from CoNLL-2012 files or JSON lines. Both directions of an
+arc are asked: from a word to its head, and from a head to its dependents. Punctuation is left out.
+A generated corpus has arcs by construction; adjectives and phrases between words vary, so no fixed
+distance finds them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from heedful.data.conll2012 import is_conll2012, load_conll2012
 from heedful.data.conllu import Sentence, load_conllu
 from heedful.errors import HeedfulError
 from heedful.input_files import read_lines
@@ -49,15 +50,19 @@ class Related:
 
 
 def load_relations(path: Path) -> list[Related]:
-    """From a CoNLL-U file, or JSON lines with `words` and `clusters` of mentions."""
-    if path.suffix in (".conllu", ".conll"):
+    """From a CoNLL-U or CoNLL-2012 file, or JSON lines with `words` and `clusters` of mentions."""
+    if is_conll2012(path):
+        parts = load_conll2012(path)
+        found = [coreferent(part.id, part.words, list(part.clusters.values())) for part in parts]
+    elif path.suffix in (".conllu", ".conll"):
         found = [related(sentence, n) for n, sentence in enumerate(load_conllu(path), 1)]
     elif path.suffix == ".jsonl":
-        found = [_coreferent(line, n) for n, line in enumerate(read_lines(path, None), 1)]
+        lines = enumerate(read_lines(path, None), 1)
+        found = [coreferent(str(n), *_read(line, n)) for n, line in lines]
     else:
         raise HeedfulError(
             f"{path.name} has an unknown extension: give dependencies as .conllu, or coreference "
-            "as .jsonl."
+            "as .jsonl, .conll or .gold_conll."
         )
     if not any(each.cases for each in found):
         raise HeedfulError(f"{path.name} has no relation between words: give at least one.")
@@ -90,18 +95,18 @@ def _spelled(
     return text.rstrip(), tuple(spans)
 
 
-def _coreferent(line: str, number: int) -> Related:
+def coreferent(name: str, words: Sequence[str], clusters: Sequence[Sequence[list[int]]]) -> Related:
     """A mention is [first, last] by words, and stands for its last word. Asked is each mention that
-    has one before it in its cluster; to choose from are all mentions before it."""
-    words, clusters = _read(line, number)
-    owner = {last: cluster for cluster, spans in enumerate(clusters) for _, last in spans}
-    lasts, cases = sorted(owner), []
-    for place, last in enumerate(lasts):
-        before = tuple(reversed(lasts[:place]))
-        gold = tuple(each for each in before if owner[each] == owner[last])
+    has one before it in its cluster; to choose from are all mentions before it. Mentions inside of
+    others may share their last word: each is asked, if they are of different clusters."""
+    mentions = {(last, cluster) for cluster, spans in enumerate(clusters) for _, last in spans}
+    lasts, cases = sorted({last for last, _ in mentions}), []
+    for last, cluster in sorted(mentions):
+        before = tuple(each for each in reversed(lasts) if each < last)
+        gold = tuple(each for each in before if (each, cluster) in mentions)
         if gold:
             cases.append(Case(COREFERENCE, BACK, last, gold, before))
-    return Related(str(number), *_spelled(words), tuple(cases))
+    return Related(name, *_spelled(words), tuple(cases))
 
 
 def _read(line: str, number: int) -> tuple[list[str], list[list[list[int]]]]:
