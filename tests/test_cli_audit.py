@@ -61,7 +61,7 @@ def _bad_models(here: Path) -> None:
         model.bert.encoder.layer[0].output.dense.weight[0, 0] = torch.nan
     model.save_pretrained(here / "nan")
     word_pieces().save_pretrained(here / "nan")
-    saved(here / "own", name="Longformer")
+    saved(here / "own", name="Funnel")
     shutil.copytree(here / "bert", here / "pickle")
     (here / "pickle" / "model.safetensors").rename(here / "pickle" / "pytorch_model.bin")
     shutil.copytree(here / "bert", here / "remote")
@@ -368,7 +368,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "a map that is none": ([*AUDIT, "--label-map", "pos"], "write name=value,name=value"),
     "no labels in rows": (["audit", "WORLD/bert", "WORLD/unlabelled.csv"], "has no label"),
-    "attention by blocks": (
+    "attention that pools": (
         ["audit", "WORLD/own", "WORLD/good.csv", *LEAST], "does not weigh each token"
     ),
     "not a number": (["audit", "WORLD/nan", "WORLD/good.csv"], "is not a number"),

@@ -238,9 +238,9 @@ _ODD = {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "num_attent
 UNUSUAL: dict[str, tuple[str, dict[str, Any]]] = {
     "Perceiver": ("no table of token embeddings", {"d_latents": 16, "num_latents": 4}),
     "Canine": ("no table of token embeddings", {}),
-    "Longformer": ("in LongformerSelfAttention, which attends by blocks", {"attention_window": 4}),
+    "Longformer": ("", {"attention_window": 4}),
     "BigBird": ("", {"block_size": 4, "num_random_blocks": 1}),
-    "ConvBert": ("answers differently where a text is padded", {"embedding_size": 16}),
+    "ConvBert": ("", {"embedding_size": 16}),
     "Funnel": (
         "in FunnelRelMultiheadAttention, which attends by blocks, landmarks or pools",
         {"block_sizes": [1, 1], "d_head": 8, "d_inner": 32, "num_hidden_layers": None},

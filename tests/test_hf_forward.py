@@ -15,6 +15,7 @@ from heedful.types import Batch, Edit, Keep, Model, Text, rows
 from tiny_hf import FILLERS, PAD, hf_batch, tiny_hf, with_target
 
 ENCODERS = ["Bert", "Roberta", "DistilBert", "Albert", "ModernBert", "DebertaV2", "SqueezeBert"]
+ENCODERS += ["Longformer"]
 DECODERS = ["GPT2", "Llama", "Bloom"]
 BOTH = ["Bart", "T5"]
 CLASSIFIERS = [(name, "classification") for name in [*ENCODERS, *DECODERS, *BOTH]]
@@ -117,7 +118,10 @@ def test_so_they_do_while_training(name: str, task: str) -> None:
         torch.testing.assert_close(again[key], slope, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "task"), CLASSIFIERS + WRITERS)
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [each for each in CLASSIFIERS + WRITERS if each[0] != "Longformer"],  # its own are windows
+)
 @torch.no_grad()
 def test_weights_are_the_models_own(name: str, task: str) -> None:
     module, batch = tiny_hf(name, task), batch_for(name, task)

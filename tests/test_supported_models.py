@@ -18,7 +18,7 @@ from tools.supported_models import (
 
 from heedful.models import attach, max_positions
 
-SAMPLE = ("bert", "deberta-v2", "xlnet", "falcon", "canine", "longformer")
+SAMPLE = ("bert", "deberta-v2", "xlnet", "falcon", "canine", "longformer", "funnel")
 TEXT = PAGE.read_text(encoding="utf-8")
 
 

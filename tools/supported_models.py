@@ -72,14 +72,23 @@ each other, give padding exactly 0, and multiply values. Nothing outside of the 
 - **XLNet** reads its last place, so its texts are padded on the left.
 - The output projections of **SqueezeBERT**, **XLNet** and **I-BERT** are no linear maps that can be
   seen: `value_norm` is left out.
+- **Longformer** and **LED**'s encoder look through windows. Their weights are shown as of each
+  token by each other, with all that is outside of a window masked. An edit that puts weight there
+  is refused: the window has no place for it. Tokens with global attention, such as a classifier's
+  first, mix values of another kind. `value_norm` and other methods that need the values are left
+  out there.
+- Half of the heads of **ConvBERT** are a convolution. It is neither shown nor changed, and its
+  output projection takes both halves: `value_norm` is left out. By itself the model reads padding;
+  attached, a text has the answer that it has alone. The table compares with that.
+- **FSMT** is read without a cache, with which its decoder would see the words to come.
 - In a module of its own, a score of −5,000 or less counts as **masked**."""
 HEAD = (
     "model class", "sites", "identity error", "uniform weights", "padding", "bfloat16", "sdpa",
 )  # fmt: skip
 REFUSED = """## Refused
 
-These attend by blocks or pools, let padding into their answers, or embed something other than
-tokens. Heedful says so before it measures anything."""
+These attend by blocks, pools or streams, let padding into their answers, or embed something other
+than tokens. Heedful says so before it measures anything."""
 REFUSED_HEAD = ("what Heedful says", "model classes")
 KINDS = {
     "encoders": (
@@ -367,9 +376,12 @@ SIZES = {
 OWN: dict[str, dict[str, Any]] = {
     "codegen": {"num_attention_heads": None, "n_head": 4, "rotary_dim": 4},
     "falcon": {"head_dim": None},
+    "fsmt": {"use_cache": False},
     "funnel": {"num_hidden_layers": None, "block_sizes": [1, 1]},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "gptj": {"rotary_dim": 4},
+    "led": {"num_hidden_layers": None, "attention_window": 4},
+    "longformer": {"attention_window": 4},
     "prophetnet": {"num_hidden_layers": None},
     "xlnet": {"max_position_embeddings": None, "n_positions": None},
 }
@@ -426,8 +438,15 @@ def _text(lengths: tuple[int, ...], first: int) -> Text:
     return Text(tokens, ends + 1, mask)
 
 
+ALONE = ("convbert",)
+"""By themselves these read padding: their own answer to a text is the one that it has alone."""
+
+
 def _untouched(module: Any, batch: Batch, left: bool) -> Tensor:
     """The module's own logits: of the classes, or of the next word."""
+    if module.config.model_type in ALONE and len(batch) > 1:
+        rows = [batch.take(torch.tensor([row])) for row in range(len(batch))]
+        return torch.cat([_untouched(module, row, left) for row in rows])
     given = dict(_padded("", batch.texts["a"], left))
     target = batch.texts.get("target")
     given |= dict(_padded("decoder_", target)) if target is not None else {}

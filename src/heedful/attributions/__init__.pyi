@@ -17,6 +17,7 @@ from heedful.attributions.attention import summed_norm as summed_norm
 from heedful.attributions.attention import text_site as text_site
 from heedful.attributions.attention import text_sites as text_sites
 from heedful.attributions.attention import value_norm as value_norm
+from heedful.attributions.attention import values_of as values_of
 from heedful.attributions.attention import without_sinks as without_sinks
 from heedful.attributions.attention_flow import attention_flow as attention_flow
 from heedful.attributions.attnlrp import attnlrp as attnlrp

@@ -23,6 +23,7 @@ from heedful.attributions import (
     self_sites,
     text_site,
     text_sites,
+    values_of,
 )
 from heedful.experiments.evidence import ForwardBatch, base_trace
 from heedful.experiments.outputs import resumed
@@ -230,7 +231,7 @@ class _Row:
 
 
 def _rows(trace: Trace, site: SiteSpec, readout: Tensor) -> Iterator[_Row]:
-    weights, values = trace.weights[site.name], trace.values[site.name]
+    weights, values = trace.weights[site.name], values_of(trace, site)
     masks = trace.masks[site.name].expand_as(weights)
     for example, query in (readout > 0).nonzero().tolist():
         for head in range(weights.shape[1]):

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models.family import evaluating, restored
+from heedful.models.hf.convolutions import kept_off_padding
 from heedful.models.hf.folder import transformers
 from heedful.models.hf.inputs import Form, Head, classes, default_head
 from heedful.models.hf.interface import NAME, register
@@ -55,7 +56,7 @@ def attach(
         def logits(form: Form, batch: Batch) -> Tensor:
             return HuggingFace(module, sites, form, plain, fillers).logits(batch)
 
-        with opened(site.module for site in sites if site.written):
+        with opened(site.module for site in sites if site.written), kept_off_padding(module):
             form = find_positions(module, form, logits)
             form = find_padding(module, form, padding, logits)
             layered = model(form, layers_of(module, sites))
@@ -132,6 +133,10 @@ _TOLERANCE = {torch.float64: (1e-4, 1e-8), torch.float32: (1e-3, 1e-6)}
 """Of padding: as a share of the logits, and where these are near 0."""
 
 
+_SEE_AHEAD = ("fsmt",)
+"""With a cache their decoders expect one word at a time, and no mask hides what comes after."""
+
+
 def form_of(module: Any) -> Form:
     """What can be read off the module without running it."""
     config = module.config
@@ -145,6 +150,7 @@ def form_of(module: Any) -> Form:
         decodes=decodes,
         start=(start or 0) if decodes and module.can_generate() else None,
         segments="token_type_ids" in takes and getattr(config, "type_vocab_size", 0) > 1,
+        cached=config.model_type not in _SEE_AHEAD,
     )
 
 

@@ -27,7 +27,8 @@ from heedful.types import Answer, Batch, Text
 class Form:
     """What a module wants to be given. `positions` says that positions are passed on (the
     module's own are wrong where padding is on the left, or depend on the mask); `start` is
-    what a decoder that writes begins with where a batch has no target."""
+    what a decoder that writes begins with where a batch has no target; without `cached` it must
+    not be asked for a cache."""
 
     takes: frozenset[str]
     pad: int
@@ -36,6 +37,7 @@ class Form:
     segments: bool
     positions: bool = False
     left: bool = False
+    cached: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ def inputs_of(batch: Batch, form: Form) -> Inputs:
         arguments["token_type_ids"] = side.turn(text.segments.masked_fill(~side.real, 0), 1)
     if not form.decodes:
         return Inputs(arguments, {"a": side}, batch.answer)
+    if not form.cached:
+        arguments["use_cache"] = False
     target = _target(batch, side, form, arguments)
     return Inputs(arguments, {"a": side, "target": target}, batch.answer)
 

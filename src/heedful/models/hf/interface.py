@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Protocol, runtime_checkable
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
@@ -69,17 +69,28 @@ class Softmax:
 class Listener(Protocol):
     """Hears every call of attention during one forward pass of so many texts: a call of the
     interface as a whole; in a module that writes its attention out, the softmax and then the
-    product of weights and values. None leaves what was heard as it is."""
+    product of weights and values, which may not be known. None leaves what was heard as it is."""
 
     @property
     def batch(self) -> int: ...
+
+    @property
+    def width(self) -> int:
+        """Tokens of the longest text, before a module fills it up."""
+
+    @property
+    def seen(self) -> Bool[Tensor, "b t"]:
+        """The tokens of the texts that are neither padding nor hidden, as the module has them."""
+
+    def passes(self, module: nn.Module) -> bool:
+        """Whether the next call of the module is left as it is, and counts as heard."""
 
     def __call__(self, call: Call) -> Output: ...
 
     def softmax(self, call: Softmax) -> Float[Tensor, "b h q k"] | None: ...
 
     def product(
-        self, mixed: Float[Tensor, "b q h d"], values: Float[Tensor, "b g k d"]
+        self, mixed: Float[Tensor, "b q h d"], values: Float[Tensor, "b g k d"] | None
     ) -> Float[Tensor, "b q h d"] | None: ...
 
 

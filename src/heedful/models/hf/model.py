@@ -23,6 +23,7 @@ from heedful.models.hf.folder import transformers
 from heedful.models.hf.inputs import Form, Head, Inputs, Side, inputs_of
 from heedful.models.hf.interface import listening
 from heedful.models.hf.recorder import Recorder, Site
+from heedful.models.hf.windows import is_windowed
 from heedful.models.hf.written import replaced_forwards
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 from heedful.words import present
@@ -129,6 +130,11 @@ class HuggingFace(nn.Module):
             raise HeedfulError(
                 f"{type(self.module).__name__} has no layers that hold their attention and all "
                 "around it: its states cannot be followed."
+            )
+        if any(is_windowed(site.module) for site in self._sites):
+            raise HeedfulError(
+                f"{type(self.module).__name__} fills texts up to its windows: its states cannot be "
+                "followed from token to token."
             )
         inputs = inputs_of(batch, self._form)
         recorder = Recorder(self._by_call, edits, Keep(weights=False), inputs.sides, batch.ids)

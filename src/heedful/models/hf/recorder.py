@@ -67,6 +67,21 @@ class Recorder:
     def batch(self) -> int:
         return len(self.ids)
 
+    @property
+    def width(self) -> int:
+        return self.sides["a"].real.shape[1]
+
+    @property
+    def seen(self) -> Bool[Tensor, "b t"]:
+        return self.sides["a"].turn(self.sides["a"].seen, 1)
+
+    def passes(self, module: nn.Module) -> bool:
+        """Where nobody asks about the site."""
+        site = self.sites.get((module, self._called[module]))
+        unheard = site is not None and self._unheard(site)
+        self._called[module] += unheard
+        return unheard
+
     def __call__(self, call: Call) -> Output:
         if call.module not in self._modules:
             return call.plain()
@@ -92,7 +107,7 @@ class Recorder:
             return weights
         return self._weigh(weights, site, allowed)
 
-    def product(self, mixed: Tensor, values: Tensor) -> Tensor | None:
+    def product(self, mixed: Tensor, values: Tensor | None) -> Tensor | None:
         """What the site whose softmax was last gives."""
         site, self._site = self._site, None
         if site is None:
@@ -105,7 +120,7 @@ class Recorder:
         return queries.real.shape[1], keys.real.shape[1]
 
     def _mix(
-        self, site: Site, output: Float[Tensor, "b q h d"], values: Float[Tensor, "b g k d"]
+        self, site: Site, output: Float[Tensor, "b q h d"], values: Float[Tensor, "b g k d"] | None
     ) -> Tensor:
         """What a site gives, perhaps edited; groups of heads may share their values."""
         edit = self.edits.get(site.spec.name)
@@ -113,7 +128,7 @@ class Recorder:
             output = self._put(edit, output, site)
         if self.keep.readout_weights and self.passed == len(self.sites):
             output = self._mark(output)
-        if self.keep.values:
+        if self.keep.values and values is not None:
             name, values = site.spec.name, self.sides[site.spec.keys].turn_back(values, 2)
             groups = output.shape[2] // values.shape[1]
             self.values[name] = values.repeat_interleave(groups, 1) if groups > 1 else values
@@ -141,7 +156,7 @@ class Recorder:
         if self._mixed is None:
             return
         (name, mixed), self._mixed = self._mixed, None
-        if torch.equal(mixed.flatten(-2), given[0]):
+        if torch.equal(mixed.flatten(-2), given[0][:, : mixed.shape[1]]):
             weight: Tensor = module.weight.detach()
             rows = weight if turned else weight.T
             self.projections[name] = rows.reshape(*mixed.shape[-2:], -1)

@@ -24,10 +24,12 @@ from heedful.models.hf.folder import first_sentence
 from heedful.models.hf.inputs import Form, Inputs, Side, inputs_of
 from heedful.models.hf.interface import Call, Output, Softmax, listening
 from heedful.models.hf.recorder import MASKED, Site
+from heedful.models.hf.windows import is_windowed
 from heedful.models.hf.written import (
     Product,
     Shape,
     is_softmax,
+    opened,
     product_of,
     scores_of,
     shape_of,
@@ -65,6 +67,7 @@ def _searched(module: Any, inputs: Inputs) -> tuple[_Search, Any]:
             evaluating(module),
             torch.no_grad(),
             listening(search),
+            opened(part for part in module.modules() if is_windowed(part)),
             search.following(module),
             search,
         ):
@@ -80,7 +83,7 @@ def _searched(module: Any, inputs: Inputs) -> tuple[_Search, Any]:
 def _check(module: Any, search: _Search) -> None:
     name = type(module).__name__
     search.end()
-    if search.unlike:  # Longformer, for one
+    if search.unlike:  # Funnel, for one
         raise HeedfulError(
             f"{name} does not weigh each token against each other in {search.unlike}, which "
             "attends by blocks, landmarks or pools, or to padding: choose a model with full "
@@ -123,10 +126,29 @@ class _Search(TorchFunctionMode):
         finally:
             self._asked = False
 
-    def softmax(self, call: Softmax) -> None:
-        return None
+    @property
+    def width(self) -> int:
+        return self._sides["a"].real.shape[1]
 
-    def product(self, mixed: Tensor, values: Tensor) -> None:
+    @property
+    def seen(self) -> Tensor:
+        return self._sides["a"].seen
+
+    def passes(self, module: nn.Module) -> bool:
+        return False
+
+    def softmax(self, call: Softmax) -> None:
+        """Of windows, whose softmaxes are no matrices; others are watched below."""
+        if not is_windowed(call.module):
+            return
+        self.end()
+        weights = call.run(call.scores)
+        if any(_spares_padding(weights, *pair) for pair in self._sides_of(weights)):
+            self.calls.append(AttentionCall(call.module, weights.shape[3], False, True))
+        else:
+            self._refuse(self._running)
+
+    def product(self, mixed: Tensor, values: Tensor | None) -> None:
         return None
 
     def _left(self, part: nn.Module, args: Any, output: Any) -> None:
@@ -148,7 +170,7 @@ class _Search(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         options = kwargs or {}
-        if self._asked:
+        if self._asked or (self._running and is_windowed(self._running[-1])):
             return func(*args, **options)
         self.fused = self.fused or func is F.scaled_dot_product_attention
         product = None

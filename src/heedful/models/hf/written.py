@@ -21,6 +21,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from heedful.models.hf.interface import Listener, Softmax, listener
+from heedful.models.hf.windows import heard_in_windows, is_windowed
 
 _SOFTMAXES = F.softmax, torch.softmax, Tensor.softmax
 _PRODUCTS = torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm
@@ -60,6 +61,8 @@ def _heard(module: nn.Module, forward: Callable[..., Any], *args: Any, **options
     hears = listener()
     if hears is None:
         return forward(*args, **options)
+    if is_windowed(module):
+        return heard_in_windows(hears, module, forward, *args, **options)
     with _AtSoftmax(module, hears):
         return forward(*args, **options)
 
