@@ -12,6 +12,7 @@ from torch import Tensor
 
 from heedful.attributions import explain
 from heedful.errors import HeedfulError
+from heedful.experiments import ForwardBatch, head_effects, head_means, null_space
 from heedful.interventions import custom, permute, put_out, uniform
 from heedful.models import attach
 from heedful.types import Edit, Keep
@@ -164,6 +165,14 @@ def test_explanations_are_made_or_refused_in_a_sentence() -> None:
         for how in ("value_norm", "effective_attention", "value_zeroing", "decompx", "lrp"):
             with pytest.raises(HeedfulError, match="leave|be followed"):
                 explain(how, model, batch, batch.labels)
+        with torch.no_grad():
+            shown = ForwardBatch(model, batch, model(batch))
+        means = head_means(model, [batch])  # of values that are not shown
+        effects = [(name, effect.tvd) for _, name, effect in head_effects(shown, means, 4)]
+        assert {name for name, _ in effects} == {"zero", "permute"}
+        assert all(bool((moved > 0).any()) for _, moved in effects)
+        with pytest.raises(HeedfulError, match="does not show the values"):
+            null_space(model, batch)
 
 
 @torch.no_grad()

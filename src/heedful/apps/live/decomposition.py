@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.apps.live.seen import Seen, Sight, answer, name_of
-from heedful.attributions import readout_rows
+from heedful.attributions import readout_rows, values_of
 from heedful.errors import HeedfulError
 from heedful.models import (
     ENTMAX,
@@ -164,7 +164,7 @@ def _contributions(work: _Work, label: int) -> dict[str, Any]:
 def _lengths(work: _Work) -> dict[str, Any]:
     """Norms of the value vectors, alone and times the weights."""
     each, site = work.each, work.each.site.name
-    norms = work.trace.values[site][0].double().norm(dim=-1)
+    norms = values_of(work.trace, each.site)[0].double().norm(dim=-1)
     rows = readout_rows(work.trace.weights[site], each.readers[None])[0]
     brought = rows * norms
     weights = each.shown(work.head)
