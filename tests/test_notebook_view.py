@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from heedful.auditing import Audit, Explanation
-from heedful.report import audit_bundle, bounds, explanation_bundle, png, standalone
+from heedful.report import audit_bundle, bounds, explanation_bundle, explanation_page, png
 from heedful.store import Frames
 from heedful.verdict import judge
 
@@ -194,7 +194,7 @@ def test_an_audit_can_be_read_in_both_themes(
 @pytest.mark.parametrize("dark", [False, True])
 def test_outside_of_a_notebook_it_is_a_page(browser: Any, tmp_path: Path, dark: bool) -> None:
     file = tmp_path / "page.html"
-    file.write_text(standalone(shown(TEXT)["text/html"], f"Explained: {EVIL}"), encoding="utf8")
+    file.write_text(explanation_page(TEXT.to_dict()), encoding="utf8")
     with visiting(browser, file.as_uri(), dark=dark) as page:
         assert accessibility(page) == []
 
@@ -205,7 +205,7 @@ def test_show_opens_a_browser(
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     made = TEXT.show()
-    assert made is not None and "Explained: " in made.read_text(encoding="utf8")
+    assert made is not None and "Predicted: " in made.read_text(encoding="utf8")
     file = tmp_path / "page #1.html"
     assert audit.show(file) == file and opened == [made.as_uri(), file.as_uri()]
     assert "The full page" in shown(audit)["text/html"]

@@ -1,3 +1,5 @@
+from heedful.auditing.answer_tokens import answer_tokens as answer_tokens
+from heedful.auditing.answer_tokens import token_scores as token_scores
 from heedful.auditing.audit import audit as audit
 from heedful.auditing.audit import audit_subject as audit_subject
 from heedful.auditing.audit import estimate as estimate

@@ -73,10 +73,11 @@ def audit(
         from heedful.auditing.workers import workers_of
 
         teams = [workers_of(running, each, data, (spec, plan), options) for each in models]
-    audits = []
+    audits: list[Audit] = []
     for each, team in zip(models, teams, strict=True):
         with running.watched(plan.started()) as watched, open_target(each, data, **options) as one:
-            audits.append(audit_subject(one, spec, settings, watched, team))
+            first = replace(watched, by_token=watched.by_token and not audits)
+            audits.append(audit_subject(one, spec, settings, first, team))
     return over_seeds(audits, settings) if len(audits) > 1 else audits[0]
 
 
@@ -127,7 +128,7 @@ def audit_subject(
         tables = found.tables()
         facts = trial.facts(found.skipped, found.texts, tables["rows"])
         heads = head_table(subject, tables["rows"].first)
-        result = Audit(verdict, {**tables, "heads": Frames.of(heads)}, facts)
+        result = trial.with_tokens(Audit.of(verdict, facts, heads=heads).with_tables(tables))
         if store is None or found.texts < len(subject):
             return result
         return store_audit(store, trial.identity, result)

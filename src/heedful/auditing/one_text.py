@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from heedful.attributions import SALIENCIES, fit_prior
+from heedful.auditing.answer_tokens import Rows, answer_tokens, token_scores, word_scores
 from heedful.auditing.explanation import (
     Decisions,
     Named,
@@ -29,11 +30,10 @@ from heedful.keywords import taken, takes
 from heedful.models import TARGETS, explained_class, probabilities
 from heedful.perturbations import WordRemoval
 from heedful.progress import notebook
-from heedful.report import explanation_bundle, standalone
+from heedful.report import PAGE_FILE, explanation_bundle, explanation_page
+from heedful.store import check_file, refusals, write_file
 from heedful.targets import AuditTarget, Loading, Reading, open_target
-from heedful.types import Batch
 from heedful.units import DOCUMENT, WORD
-from heedful.words import word_mask
 
 HEAVIEST = 5
 """Words of an explanation that are written out."""
@@ -105,12 +105,20 @@ class Explanation:
             )
         return "\n".join(lines)
 
+    def to_html(self, path: str | Path) -> Path:
+        """One page that opens without a network."""
+        out = Path(path)
+        check_file(out, PAGE_FILE)
+        with refusals(f"write the page to {out}", "make room or give another place"):
+            write_file(out, explanation_page(self.to_dict()))
+        return out
+
     def show(self) -> Path | None:
         """In a notebook right here; elsewhere in a browser: then the path of the page."""
-        publish, bundle = notebook(), self._repr_mimebundle_()
+        publish = notebook()
         if publish is None:
-            return open_page(standalone(bundle["text/html"], f"Explained: {self.predicted}"))
-        publish(bundle)
+            return open_page(explanation_page(self.to_dict()))
+        publish(self._repr_mimebundle_())
         return None
 
     def _repr_html_(self) -> str:
@@ -169,7 +177,7 @@ def explain(
         chosen = [fitted(one, prior) for one in wanted]
         maps = {one.name: explanation(work, one, target) for one in chosen}
         surface = subject.documents[0].surface
-        shown = {name: _scores(scores, batch, len(surface))[0] for name, scores in maps.items()}
+        shown = {name: word_scores(each, batch, len(surface))[0] for name, each in maps.items()}
         tokens, tables = _each_token(subject, chosen, target) if by_token else ((), {})
         together: tuple[tuple[str, str, float], ...] = ()
         if pairs and maps:
@@ -199,31 +207,17 @@ def _check_second(text_b: str | None) -> None:
         )
 
 
-Rows = tuple[tuple[float, ...], ...]
-
-
-def _scores(scores: Tensor, batch: Batch, words: int) -> Rows:
-    """Of all words of each text, NaN for those that were cut off."""
-    values = scores.masked_fill(~word_mask(batch.texts["a"]), torch.nan)
-    short = words - values.shape[1]
-    every = torch.nn.functional.pad(values, (0, short), value=torch.nan)
-    return tuple(tuple(row) for row in every.tolist())
-
-
 def _each_token(
     subject: AuditTarget, chosen: Sequence[Named], target: str
 ) -> tuple[tuple[str, ...], dict[str, Rows]]:
     """The tokens of the answer, and by explanation the scores of the words for each of them."""
-    several, words = subject.by_token(0), subject.documents[0].length
-    if not len(several):
+    tokens = answer_tokens(subject)
+    if not tokens:
         raise HeedfulError(
             "there is no answer to explain by its tokens: give one (--answer), let the model write "
             "one (--generate), or leave --by-token out."
         )
-    batch = several.encode(range(len(several)))
-    work = Decisions(several.model, batch, torch.ones_like(batch.labels))
-    tables = {one.name: _scores(explanation(work, one, target), batch, words) for one in chosen}
-    return tuple(several.names_of(n)[-1] for n in range(len(several))), tables
+    return tokens, {one.name: token_scores(subject, 0, one, target) for one in chosen}
 
 
 def _together(

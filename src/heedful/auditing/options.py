@@ -161,6 +161,10 @@ class Running:
     workers: int | None = keyword("Workers of the engine (the usual: as cores and memory allow).")
     address: str | None = keyword("host:port of a running Ray cluster, or 'auto'.")
     gpu_fraction: float | None = keyword("Share of a GPU per worker (the usual: 0.25).")
+    by_token: bool = keyword(
+        "Also explain each token of the answers that the page shows with maps (at most twelve).",
+        True,
+    )
 
     def asked(self, device: str) -> EngineRequest:
         """The engine and its workers, not checked yet."""
@@ -196,7 +200,8 @@ class Running:
             raise HeedfulError(
                 "give either --engine or --budget: a budget is of the time of one process."
             )
-        return replace(base, budget=budget, store=store if base.store is None else base.store)
+        store = store if base.store is None else base.store
+        return replace(base, budget=budget, store=store, by_token=base.by_token and self.by_token)
 
     @contextmanager
     def watched(self, plan: Plan) -> Iterator[Plan]:

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
+from heedful.auditing.answer_tokens import no_tokens
 from heedful.auditing.explanation import distinct_operators, named
 from heedful.auditing.heads import no_heads
 from heedful.auditing.page_data import nothing
@@ -52,7 +53,8 @@ class Audit:
     """The tables are in blocks of texts, and read when they are asked for: `rows` has the
     measurements, `maps` one list of word scores per text and explanation, `costs` what each
     explanation took, `documents` the texts with their words, `shown` what a page needs beside
-    to show single texts, and `heads` every layer and head of a few of them."""
+    to show single texts, `heads` every layer and head of a few of them, and `tokens` what each
+    token of a few answers rests on."""
 
     verdict: Verdict
     tables: Mapping[str, Frames]
@@ -85,6 +87,10 @@ class Audit:
     @property
     def shown(self) -> pd.DataFrame:
         return self.tables["shown"].whole
+
+    def with_tables(self, tables: Mapping[str, Frames]) -> Audit:
+        """With these instead of its own."""
+        return replace(self, tables={**self.tables, **tables})
 
     def to_pandas(self) -> pd.DataFrame:
         return self.rows.copy()
@@ -212,13 +218,13 @@ def _broken(folder: Path) -> HeedfulError:
 # The tables an audit leaves, and the types of columns that not every block shows.
 
 
-TABLES = ("rows", "maps", "costs", "documents", "shown", "heads")
+TABLES = ("rows", "maps", "costs", "documents", "shown", "heads", "tokens")
 _TEXT = pa.large_string()
 
 
 def later() -> dict[str, pd.DataFrame]:
     """Tables that audits of earlier versions have not; a page of theirs shows less."""
-    return {"shown": nothing(), "heads": no_heads()}
+    return {"shown": nothing(), "heads": no_heads(), "tokens": no_tokens()}
 
 
 TYPES = {
@@ -233,6 +239,11 @@ TYPES = {
         "scores": pa.list_(pa.float64()),
     },
     "heads": {"example": _TEXT, "why": _TEXT, "view": _TEXT},
+    "tokens": {
+        **dict.fromkeys(("example", "explanation", "text"), _TEXT),
+        **dict.fromkeys(("token", "of"), pa.int64()),
+        "scores": pa.list_(pa.float64()),
+    },
     "documents": {
         **dict.fromkeys(("example", "text", "text_b", "answer", "instead"), _TEXT),
         **dict.fromkeys(("starts", "ends"), pa.list_(pa.int64())),

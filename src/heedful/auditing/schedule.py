@@ -46,6 +46,8 @@ class Plan:
     clock: Callable[[], float] = time.monotonic
     deadline: float | None = None
     announce: Callable[[str], None] | None = None
+    by_token: bool = True
+    """Whether the answers that a page shows with maps are explained token by token, too."""
 
     @cached_property
     def opened(self) -> Store | None:

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from heedful.attributions import fit_prior
+from heedful.auditing.answer_tokens import token_table
 from heedful.auditing.experiments import GAP
 from heedful.auditing.explanation import distinct_operators, operator_notes
 from heedful.auditing.measure import (
@@ -148,6 +149,18 @@ class Trial:
             **({"oracle": oracle} if oracle else {}),
         }
 
+    def with_tokens(self, found: Audit) -> Audit:
+        """With what each token of the answers rests on, of the few texts that the page shows with
+        maps, unless it is known, not wanted, or the time is up."""
+        plan = self.plan
+        late = plan.deadline is not None and plan.clock() > plan.deadline
+        wanted = plan.by_token and not late and self.subject.asked is not None
+        if not wanted or len(found.tables["tokens"].first):
+            return found
+        plan.progress("answers, token by token", 0, 1)
+        tokens = token_table(self.subject, found.as_parts(), self.spec.target)
+        return found.with_tables({"tokens": Frames.of(tokens)})
+
     def again(self, run: Run, settings: Settings) -> Audit:
         """The measurements of a finished audit, judged by these settings, and as the last of
         as many looks as it took. Names of classes and of the data are no part of what was
@@ -159,7 +172,7 @@ class Trial:
         looks = stored_verdict(run).asked.looks
         chosen = replace(settings, look=looks, looks=looks)
         verdict = judge_rows(tables["rows"], tables["costs"].whole, facts, chosen)
-        return Audit(verdict, tables, facts)
+        return self.with_tokens(Audit(verdict, tables, facts))
 
 
 SAME = 1e-6

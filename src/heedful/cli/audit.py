@@ -40,7 +40,7 @@ from heedful.cli.output import Output, check_outputs, drawn_later, next_step, sa
 from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError
 from heedful.progress import duration
-from heedful.units import TOKEN, WORD
+from heedful.units import DOCUMENT, TOKEN, WORD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +66,12 @@ def audit(
         "The same model trained with another seed; repeatable.", panel=MEASURED
     ),
     measured: MeasureOptions = MeasureOptions(),
+    by_token: bool = option(
+        "Explain each token of the answers that the page shows with maps.",
+        True,
+        "--by-token/--no-by-token",
+        panel=MEASURED,
+    ),
     subject: SubjectOptions = SubjectOptions(),
     engine: EngineOptions = EngineOptions(),
     dry_run: DryRunOption = False,
@@ -100,6 +106,7 @@ def audit(
     plan, trained = Plan(open_store(subject.store), announce=say), seed_model or []
     given = {**measured.given(), **subject.given(), "budget": budget, "seed_model": trained}
     given |= engine.given(subject.threads)
+    given["by_token"] = by_token
     result = run(model, data, plan=plan, **given)
     if out is not None:
         write_audit(result, out)
@@ -327,27 +334,39 @@ def explain(
     by_token: bool = option(
         "Also explain each token of an answer: a table of words and tokens.", False, "--by-token"
     ),
+    out: Path | None = option("Also write a page, such as page.html.", None, "--out", "-o"),
     asked: ModelOptions = ModelOptions(),
     as_json: JsonOption = False,
 ) -> None:
     """Score every word of a text, or another --unit.
 
+    With --unit document, the text is split at the --separator (a blank line).
+
     Examples:
     heedful explain path/to/model "a fine film"
     heedful explain path/to/model "a fine film" --explanations attention,lime --of positive
-    heedful explain path/to/writer "The capital of France is" --generate 5
+    heedful explain path/to/writer "The capital of France is" --generate 5 --by-token -o page.html
     """
     from heedful.auditing import explain as run
+    from heedful.report import PAGE_FILE, check_packages
 
     if not text.strip():
         raise HeedfulError("the text is empty: give at least one word.")
     if text_b is not None and not text_b.strip():
         raise HeedfulError("the second text is empty: give at least one word, or leave it out.")
+    if out is not None:
+        check_packages()
+        check_outputs(Output("-o", out, PAGE_FILE), inputs=(model,), store=asked.store)
     set_threads(asked.threads)
     given = {**asked.given(), "token": token}
-    result = run(model, text, text_b, explanations, target, of, pairs, by_token, **given)
+    several = text.split(asked.separator) if asked.unit == DOCUMENT else text
+    result = run(model, several, text_b, explanations, target, of, pairs, by_token, **given)
+    if out is not None:
+        result.to_html(out)
     if not show_result("explain", as_json, result.to_dict()):
         _show_scores(result, target)
+        if out is not None:
+            show("", f"page: {out}")
         next_step("`heedful audit MODEL DATA` tells whether such scores can be trusted.")
 
 

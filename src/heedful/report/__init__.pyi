@@ -36,6 +36,7 @@ from heedful.report.audit_texts import LARGEST as LARGEST
 from heedful.report.audit_texts import SMALLEST as SMALLEST
 from heedful.report.audit_texts import WRONG as WRONG
 from heedful.report.audit_texts import beside as beside
+from heedful.report.audit_texts import chosen_texts as chosen_texts
 from heedful.report.audit_texts import heaviest as heaviest
 from heedful.report.audit_texts import texts as texts
 from heedful.report.audit_texts import window as window
@@ -81,6 +82,8 @@ from heedful.report.evidence import gather as gather
 from heedful.report.evidence import measured as measured
 from heedful.report.evidence import model_name as model_name
 from heedful.report.evidence import papers_of as papers_of
+from heedful.report.explained_text import matrix_panels as matrix_panels
+from heedful.report.explanation_page import explanation_page as explanation_page
 from heedful.report.figures import FIGURES as FIGURES
 from heedful.report.figures import TABLES_ONLY as TABLES_ONLY
 from heedful.report.figures.bars import EVEN as EVEN
@@ -126,7 +129,6 @@ from heedful.report.notebook import Bundle as Bundle
 from heedful.report.notebook import audit_bundle as audit_bundle
 from heedful.report.notebook import explanation_bundle as explanation_bundle
 from heedful.report.notebook import framed as framed
-from heedful.report.notebook import standalone as standalone
 from heedful.report.page import audit_page as audit_page
 from heedful.report.page import verdict_grid as verdict_grid
 from heedful.report.panels import LONGEST as LONGEST

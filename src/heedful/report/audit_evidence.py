@@ -37,6 +37,7 @@ COLUMNS = {
         *("rationale", "answer", "instead"),
     ),
     "shown": ("example", "kind", "name", "scores"),
+    "tokens": ("example", "explanation", "token", "of", "text", "scores"),
 }
 NOTHING = pd.Series(dtype="float64")
 
@@ -91,6 +92,7 @@ class AuditEvidence:
     costs: pd.DataFrame
     documents: pd.DataFrame
     shown: pd.DataFrame
+    tokens: pd.DataFrame
     heads: tuple[Mapping[str, Any], ...] = ()
 
     @cached_property
@@ -194,7 +196,7 @@ def evidence_of(parts: Mapping[str, Any]) -> AuditEvidence:
     return AuditEvidence(verdict, facts, **tables, heads=stored_views(parts.get("heads")))
 
 
-LATER = ("shown", "heads")
+LATER = ("shown", "heads", "tokens")
 """Tables that audits of earlier versions have not."""
 NEEDED = {
     "rows": {"example", "explanation", "measure", "value"},

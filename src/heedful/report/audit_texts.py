@@ -51,17 +51,29 @@ def beside(evidence: AuditEvidence) -> str:
 def texts(evidence: AuditEvidence) -> list[Shown]:
     """Chosen by rule, not by eye; the same audit gives the same texts."""
     other = beside(evidence)
-    first, second = (_maps(evidence, name) for name in (evidence.on_trial, other))
-    documents: dict[str, Any] = {
-        str(line["example"]): line for line in evidence.documents.to_dict("records")
-    }
-    known = [name for name in sorted(documents) if name in first and _words(documents[name])]
-    taus = {name: _tau(first[name], second.get(name)) for name in known}
-    maps = {evidence.on_trial: first, **({other: second} if other else {})}
+    maps = {name: _maps(evidence, name) for name in (evidence.on_trial, other) if name}
+    documents, taus = _documents(evidence), _taus(evidence)
     chosen = _chosen(evidence, taus)
     return [
         _shown(evidence, documents[name], why, taus[name], maps) for name, why in chosen.items()
     ]
+
+
+def chosen_texts(evidence: AuditEvidence) -> tuple[str, ...]:
+    """The names of these texts."""
+    return tuple(_chosen(evidence, _taus(evidence)))
+
+
+def _documents(evidence: AuditEvidence) -> dict[str, Any]:
+    return {str(line["example"]): line for line in evidence.documents.to_dict("records")}
+
+
+def _taus(evidence: AuditEvidence) -> dict[str, float]:
+    """How far the two maps of each text agree, of all texts that have some."""
+    first, second = (_maps(evidence, name) for name in (evidence.on_trial, beside(evidence)))
+    documents = _documents(evidence)
+    known = [name for name in sorted(documents) if name in first and _words(documents[name])]
+    return {name: _tau(first[name], second.get(name)) for name in known}
 
 
 def _chosen(evidence: AuditEvidence, taus: Mapping[str, float]) -> dict[str, str]:

@@ -28,6 +28,7 @@ from heedful.errors import HeedfulError
 from heedful.report.formats import visible
 from heedful.report.panels import Panel, Spec
 from heedful.report.sheet import ScriptHolder, need
+from heedful.units import UNITS
 
 PROGRAM = """
 import base64, json, os, sys
@@ -174,7 +175,7 @@ def _renumbered(svg: str, prefix: str) -> str:
     return _IDS.sub(rename, svg)
 
 
-NAMES = ("what", "row", "label", "ranking", "model", "method", "token")
+NAMES = ("what", "row", "label", "ranking", "model", "method", *UNITS, "answer")
 """Columns that name a mark: they need no words of their own."""
 WORDS = {
     "bin": "largest weight",

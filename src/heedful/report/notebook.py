@@ -12,49 +12,74 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from heedful.report.audit_evidence import evidence_of
 from heedful.report.audit_properties import badge, properties
 from heedful.report.audit_telling import telling
-from heedful.report.audit_texts import LONGEST_WORD, WordMap, window, word_map
-from heedful.report.formats import capitalised, clipped, percent
+from heedful.report.charts import Drawn, inline
+from heedful.report.explained_text import (
+    LEGEND,
+    Explained,
+    cut_of,
+    matrix_panels,
+    said,
+    token_maps,
+    unit_of,
+    word_maps,
+)
+from heedful.report.formats import capitalised
 from heedful.report.page import NUMBERS, audit_scope
+from heedful.report.panels import Panel
 from heedful.report.sheet import asset, need, piece
 from heedful.report.still import audit_still, png, words_still
-from heedful.units import WORD, by_unit, check_unit
 
 OWN_STYLE = "notebook.css"
 PAGE_STYLES = ("shades.css", "page.css")
 """Of these only rules for classes that are used are taken along."""
-PAGE = """body { margin: 0; background: var(--ground); color: var(--ink); }
-main { max-width: 900px; margin: 0 auto; padding: 20px; }
-h1 { font: 600 1.4rem/1.3 system-ui, Helvetica, Arial, sans-serif; overflow-wrap: anywhere; }
-"""
-MOST_MAPS = 24
-ASKED = 40
-"""The longest name of a class."""
 
 Bundle = dict[str, str]
 """What a notebook shows, by MIME type; it chooses."""
 
 
-def explanation_bundle(explained: Mapping[str, Any], text: str) -> Bundle:
-    """Of one text; `explained` is what `Explanation.to_dict` gives."""
-    maps = list(_maps(explained))
-    said = _said(explained)
-    picture = png(words_still(said, maps))
-    html = _html(
-        "notebook_explanation.html",
-        said=said,
-        maps=maps,
-        tables=_by_token(explained),
-        cut=_cut(explained),
-        unit=_unit(explained),
-        together=explained["interactions"],
+def explanation_bundle(explained: Explained, text: str) -> Bundle:
+    """Of one text."""
+    picture = png(words_still(said(explained), word_maps(explained)))
+    drawn = _drawn(matrix_panels(explained)) if picture else []
+    html = _explained(
+        explained,
+        said=said(explained),
+        tables=token_maps(explained),
+        matrices=drawn,
         picture=picture,
     )
-    return _bundle(html.replace("</style>", f"{_choices(len(maps))}</style>", 1), picture, text)
+    return _bundle(html, picture, text)
+
+
+def whole_text(explained: Explained) -> str:
+    """Its units as they are shaded, for a page that says the rest."""
+    return _explained(explained, said="", tables=(), matrices=(), picture="")
+
+
+def _explained(explained: Explained, **content: Any) -> str:
+    maps = word_maps(explained)
+    html = _html(
+        "notebook_explanation.html",
+        maps=maps,
+        cut=cut_of(explained),
+        unit=unit_of(explained),
+        together=explained["interactions"],
+        legend=LEGEND,
+        **content,
+    )
+    return html.replace("</style>", f"{_choices(len(maps))}</style>", 1)
+
+
+def _drawn(panels: Sequence[Panel]) -> list[Drawn]:
+    """Still ones: a notebook runs no script of ours."""
+    pairs = ((f"matrix-{place}", panel) for place, panel in enumerate(panels))
+    return [
+        Drawn(each.title, name, _markup(inline(each.spec(), name, each.says)))
+        for name, each in pairs
+    ]
 
 
 def audit_bundle(parts: Mapping[str, Any], text: str, page: Path | None = None) -> Bundle:
@@ -82,12 +107,6 @@ def audit_bundle(parts: Mapping[str, Any], text: str, page: Path | None = None) 
         picture=picture,
     )
     return _bundle(html, picture, text)
-
-
-def standalone(html: str, title: str) -> str:
-    """What a notebook shows as a page of its own."""
-    style = asset("colours.css") + PAGE
-    return piece("notebook_page.html", title=title, style=_markup(style), body=_markup(html))
 
 
 def framed(page: str, bundle: Bundle) -> Bundle:
@@ -144,50 +163,3 @@ def _used(style: str, body: str) -> str:
         if kept:
             found.append(f"{', '.join(f'.heedful {each}' for each in kept)} {{{rule}}}\n")
     return "".join(found)
-
-
-def _maps(explained: Mapping[str, Any]) -> Sequence[WordMap]:
-    words = explained["words"]
-    scores = {name: np.array(each, dtype=float) for name, each in explained["scores"].items()}
-    first = dict(list(scores.items())[:MOST_MAPS])
-    if not first:
-        return []
-    stretch = window(list(first.values()))
-    return [word_map(name, words, each, (), stretch) for name, each in first.items()]
-
-
-def _unit(explained: Mapping[str, Any]) -> str:
-    """Of an explanation of an earlier version: words."""
-    return check_unit(explained.get("unit", WORD))
-
-
-def _by_token(explained: Mapping[str, Any]) -> Sequence[tuple[str, list[tuple[str, WordMap]]]]:
-    """By explanation, the tokens of an answer and the words as they are shaded for each of them."""
-    words, tokens = explained["words"], explained.get("tokens", ())
-    found = []
-    for name, table in list(explained.get("by_token", {}).items())[:MOST_MAPS]:
-        scores = [np.array(each, dtype=float) for each in table]
-        stretch = window(scores)
-        maps = [word_map(name, words, each, (), stretch) for each in scores]
-        labels = [clipped(token, LONGEST_WORD) for token in tokens]
-        found.append((maps[0].title, list(zip(labels, maps, strict=True))))
-    return found
-
-
-def _cut(explained: Mapping[str, Any]) -> str:
-    count = len(explained["words"])
-    scores = [np.array(each, dtype=float) for each in explained["scores"].values()]
-    start, stop = window(scores) if scores else (0, count)
-    cut = f"Words {start + 1}–{stop} of {count}." if stop - start < count else ""
-    return by_unit(cut, _unit(explained))
-
-
-def _said(explained: Mapping[str, Any]) -> str:
-    predicted, asked = (clipped(explained[name], ASKED) for name in ("predicted", "explained"))
-    share = percent(explained["probability"])
-    if "answer" in explained:
-        answer = clipped(explained["answer"].strip(), ASKED)
-        return f"Answer: {answer}. Explained: {asked} ({share})."
-    if predicted == asked:
-        return f"Predicted: {predicted} ({share})."
-    return f"Predicted: {predicted}. Explained: {asked} ({share})."

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from heedful.report.audit_answers import answers_of, put_answers
 from heedful.report.audit_choice import checks, choice, dot_panels, positioned, roles
 from heedful.report.audit_evidence import AuditEvidence, evidence_of
 from heedful.report.audit_interventions import (
@@ -76,6 +77,7 @@ def page(case: Case, most: int = MOST_TEXTS) -> str:
     examples = most > 0 and put_examples(sheet, _cells(case), most)
     charts.finish(sheet)
     put_heads(sheet, case.audits)
+    put_answers(sheet, case.audits)
     if len(audits) > 1:
         sheet.put("audits", audits)
     return sheet.render(
@@ -172,6 +174,7 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
         "edits": changes(evidence, charts, name),
         "inside": {**inside(evidence, charts, name), **checks(evidence)},
         "texts": texts(evidence),
+        "answers": {clipped(name): n for n, name in enumerate(answers_of(evidence))},
         "views": evidence.heads,
         "beside": plain(beside(evidence)),
         **_small_print(evidence),

@@ -122,8 +122,8 @@ class ScriptHolder(Holder, Protocol):
 
 
 STYLES = (
-    *("colours.css", "shades.css", "bars.css", "heads.css", "page.css", "chapters.css"),
-    *("charts.css", "browser.css"),
+    *("colours.css", "shades.css", "bars.css", "heads.css", "answers.css", "page.css"),
+    *("chapters.css", "charts.css", "browser.css"),
 )
 _NAME = re.compile(r"[\w:.-]+")
 

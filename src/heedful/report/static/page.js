@@ -1,5 +1,6 @@
 // The entry: whatever the page has, it starts.
 
+import { startAnswers } from "./answer_places.js";
 import { blob, has } from "./blobs.js";
 import { startBrowser } from "./browser.js";
 import { startChapters } from "./chapters.js";
@@ -20,6 +21,7 @@ function enliven(root) {
   fold(root);
   startCharts(root);
   startHeads(root);
+  startAnswers(root);
   startTables(root);
   startTerms(root);
 }
