@@ -277,6 +277,51 @@ def test_every_head_of_both_models(browser: Any, two: str, bert: Path, size: Siz
         assert sideways(page) <= 0 and accessibility(page) == []
 
 
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Asked about documents, under an answer of several tokens."""
+    pytest.importorskip("transformers")
+    from tiny_hf import tiny_hf
+    from tiny_tokenizers import byte_pairs
+
+    known = {"vocab_size": 290, "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": None}
+    folder = tmp_path_factory.mktemp("writer")
+    tiny_hf("GPT2", "language", **known).save_pretrained(folder)
+    byte_pairs().save_pretrained(folder)
+    with ExitStack() as stack:
+        asked = open_asked(folder, answer=" good and bad", unit="document")
+        yield stack.enter_context(served(live_app([Opened(stack.enter_context(asked))])))
+
+
+@pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (PHONE, True)])
+def test_documents_and_the_tokens_of_an_answer(
+    browser: Any, writer: str, size: Size, dark: bool
+) -> None:
+    """Documents are added and removed; a token shows what it rests on; nothing speaks of words."""
+    with visiting(browser, writer, size, dark) as page:
+        page.wait_for_selector(".answer-token")
+        page.get_by_role("button", name="Add a document").click()
+        page.keyboard.type("<b>A third one.</b>")
+        with page.expect_response(re.compile("/api/predict")) as asked:
+            page.keyboard.press("Enter")
+        assert len(json.loads(asked.value.request.post_data)["text"]) == 3
+        page.wait_for_function("() => !document.getElementById('status').textContent")
+        page.get_by_role("radio", name=re.compile("^token 2")).click()
+        says = page.locator(".answer-says").filter(has_text="<b>A third one.</b>")
+        says.wait_for()
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".answer-token").nth(3).get_attribute("aria-checked") == "true"
+        assert page.locator(".model").get_by_text(re.compile(r"\b[Ww]ords?\b")).count() == 0
+        assert accessibility(page) == [] and sideways(page) <= 0
+        assert page.url.count("&text=") == 2
+        with page.expect_response(re.compile("/api/predict")) as asked:
+            page.get_by_role("button", name="Remove document 2").click()
+        assert json.loads(asked.value.request.post_data)["text"] == [
+            "This is a first text.",
+            "<b>A third one.</b>",
+        ]
+
+
 def test_a_refusal_is_a_sentence_that_goes_away(browser: Any, url: str) -> None:
     with visiting(browser, url, PHONE, pardoned="422") as page:
         ask(page, "word " * 600)

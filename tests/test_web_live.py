@@ -33,6 +33,7 @@ pytest.importorskip("httpx", reason="fastapi's test client needs httpx")
 
 from starlette.testclient import TestClient
 
+import heedful
 from heedful.apps import HEADERS, Rules, address, bound, rules_for
 from heedful.apps.live import STATIC, Busy, Limits, Opened, TooSlow, Turns, live_app
 from heedful.apps.live import app as live
@@ -288,6 +289,58 @@ def _slowly(
     return edit
 
 
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("transformers")
+    from tiny_hf import tiny_hf
+    from tiny_tokenizers import byte_pairs
+
+    known = {"vocab_size": 290, "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": None}
+    folder = tmp_path_factory.mktemp("writer")
+    tiny_hf("GPT2", "language", **known).save_pretrained(folder)
+    byte_pairs().save_pretrained(folder)
+    return folder
+
+
+def test_an_answer_token_by_token(writer: Path) -> None:
+    """As `heedful.explain` gives it, and of documents as units, which messages are about."""
+    asked = {"answer": " good and bad", "template": "{text}\n{text_b}:", "unit": "document"}
+    documents, question = ["the film was good", "a dull story", "it is bad"], "how was it?"
+    names = ("attention", "occlusion")
+    one = heedful.explain(str(writer), documents, question, names, by_token=True, **asked)
+    with ExitStack() as stack:
+        opened = Opened(stack.enter_context(open_asked(writer, **asked)), Limits(words=3))
+        client = client_of([opened], Rules(), Limits())
+        body = {"text": documents, "text_b": question}
+        (facts,) = client.get("/api/model").json()["models"]
+        assert facts["unit"] == "document" and facts["examples"][0]["text"][1:] == [
+            "It is a good one."
+        ]
+        found = post(client, "predict", **body)
+        assert [each["text"] for each in found["words"]] == documents
+        assert found["tokens"] == list(one.tokens) and len(one.tokens) > 2
+        assert found["sites"][0]["labels"] == [*documents, "tokens of no document"]
+        for name in names:
+            told = post(client, "tokens", **body, explanation=name)
+            assert told["tokens"] == list(one.tokens) and told["reason"] is None
+            assert np.array(told["scores"]) == pytest.approx(np.array(one.by_token[name]), abs=1e-6)
+            assert told["whole"] == pytest.approx(one.scores[name], abs=1e-6)
+        told = post(client, "tokens", **body, explanation="nonsense")
+        assert told["scores"] is None and "choose one of" in told["reason"]
+        for wrong, said in (
+            ({**body, "text": documents * 2}, "the text has 6 documents: at most 3 are read here."),
+            ({**body, "text": ["one", " "]}, "the document 2 is empty: write at least one word."),
+        ):
+            assert said in refusal(client.post("/api/predict", json=wrong), 422)
+        edit = {**body, "site": found["sites"][0]["name"], "weights": [1]}
+        assert "has 4 documents: give" in refusal(client.post("/api/edit", json=edit), 422)
+
+
+def test_a_list_is_one_of_documents(client: TestClient) -> None:
+    said = refusal(client.post("/api/predict", json={"text": ["one", "two"]}), 422)
+    assert "the unit is word: give one text, or --unit document" in said
+
+
 def test_even_weights_are_the_edit_uniform(client: TestClient, runs: dict[str, Run]) -> None:
     found = post(client, "edit", text=TEXT, site="attention", kind="uniform")
     with open_target(runs["additive"], [{"text": TEXT}], label_column=None) as subject:
@@ -523,9 +576,8 @@ def test_addresses_that_are_not_there(client: TestClient) -> None:
     for path in ("/nothing", "/docs", "/redoc", "/static/nothing.js", "/static/../app.py"):
         refusal(client.get(path), 404)
     refusal(client.get("/api/predict"), 405)
-    assert {"/api/model", "/api/predict", "/api/edit", "/api/explain", "/api/heads"} == set(
-        client.get("/openapi.json").json()["paths"]
-    )
+    calls = ("model", "predict", "edit", "explain", "tokens", "heads")
+    assert {f"/api/{name}" for name in calls} == set(client.get("/openapi.json").json()["paths"])
 
 
 def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:

@@ -2,6 +2,7 @@
 // weights of long texts can be seen and held.
 
 import { button, fill, make, word } from "./dom.js";
+import { said } from "./units.js";
 import { moved, percent } from "./weights.js";
 
 const GRID = [0.01, 0.05, 0.2, 0.5, 1];
@@ -22,8 +23,8 @@ export class Bars {
     this.scroll = make("div", { class: "bars-scroll", role: "group" }, this.columns);
     this.hint = make("span", { class: "bars-hint" });
     this.more = make("p", { class: "bars-more" }, this.hint,
-      button("←", () => this.#turn(-1), { class: "quiet", "aria-label": "Words before these" }),
-      button("→", () => this.#turn(1), { class: "quiet", "aria-label": "Words after these" }));
+      button("←", () => this.#turn(-1), { class: "quiet", "aria-label": said("Words before these") }),
+      button("→", () => this.#turn(1), { class: "quiet", "aria-label": said("Words after these") }));
     this.element = make("div", { class: "bars" },
       make("div", { class: "grid", "aria-hidden": "true" }, ...lines), this.scroll, this.more);
     this.scroll.addEventListener("scroll", () => this.#tell());
@@ -74,7 +75,7 @@ export class Bars {
     const there = this.tracks.flatMap(({ element: { offsetLeft, offsetWidth } }, index) =>
       (offsetLeft + offsetWidth / 2 >= scrollLeft && offsetLeft + offsetWidth / 2 <= scrollLeft + clientWidth
         ? [index + 1] : []));
-    this.hint.textContent = `Words ${there[0]} to ${there.at(-1)} of ${this.tracks.length}: scroll sideways for the others.`;
+    this.hint.textContent = said(`Words ${there[0]} to ${there.at(-1)} of ${this.tracks.length}: scroll sideways for the others.`);
   }
 
   set(weights) {

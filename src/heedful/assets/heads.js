@@ -5,6 +5,7 @@ import { Lines, Matrix } from "./head_drawings.js";
 import { Overview, groupsOf } from "./head_overview.js";
 import { TokenList, short } from "./head_tokens.js";
 import { HeadWeights, hasSubWords, unitsOf } from "./head_weights.js";
+import { said } from "./units.js";
 
 const LINES = "lines";
 const MATRIX = "matrix";
@@ -15,6 +16,7 @@ export class HeadView {
   /** `before` is a view of another text, whose choices are kept. */
   constructor(data, before = null) {
     this.weights = new HeadWeights(data);
+    this.unit = data.unit;
     this.state = { view: LINES, words: false, special: true, ...before?.state };
     this.held = null;
     this.overview = new Overview(this.weights, (site, head) => this.choose(site, head));
@@ -88,7 +90,7 @@ export class HeadView {
     const some = Object.values(sides).some((side) => side.special.some(Boolean) && !side.special.every(Boolean));
     fill(this.tools,
       choice("Drawn as", [[LINES, "lines"], [MATRIX, "matrix"]], this.state.view, pick("view")),
-      hasSubWords(sides) ? choice("between", [["tokens", "tokens"], ["words", "words"]], this.state.words ? "words" : "tokens", pick("words")) : null,
+      hasSubWords(sides) ? choice("between", [["tokens", "tokens"], ["words", said("words", this.unit)]], this.state.words ? "words" : "tokens", pick("words")) : null,
       some ? make("label", { class: "check" }, box, "hide special tokens") : null);
   }
 
@@ -131,7 +133,7 @@ export class HeadView {
 
   #tells(two) {
     const merged = this.state.words
-      ? " A word is attended as much as its tokens together, and attends as its tokens do on average." : "";
+      ? said(" A word is attended as much as its tokens together, and attends as its tokens do on average.", this.unit) : "";
     const hidden = this.state.special ? "" : " Weights are as they were: those of special tokens are only hidden.";
     const target = this.site.queries === "target"
       ? " A token of the target stands where the decoder, having read it, writes the next one." : "";

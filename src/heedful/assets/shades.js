@@ -1,6 +1,7 @@
 // Words shaded by a score, and maps of many rows: the same two colours everywhere.
 
 import { fill, make, word } from "./dom.js";
+import { said } from "./units.js";
 
 /** A text with its words shaded by scores, relative to the largest; null for words the model
  *  did not see. */
@@ -31,7 +32,7 @@ function shade(each, score, depth) {
   if (score !== null) {
     element.style.setProperty("--s", String(Math.round(100 * depth(score))));
     element.title = score.toFixed(4);
-  } else element.title = each.why ?? "the model did not read this word";
+  } else element.title = each.why ?? said("the model did not read this word");
   return element;
 }
 
@@ -54,7 +55,7 @@ export function heat(rows, labels, chosen, choose) {
   const table = make("table", { class: "heat" });
   fill(table, make("thead", {}, head), make("tbody", {}, ...lines));
   return make("div", { class: "scroll", tabindex: "0", role: "region",
-    "aria-label": "weights by row and word" }, table);
+    "aria-label": said("weights by row and word") }, table);
 }
 
 function clipped(label) {

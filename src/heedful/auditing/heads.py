@@ -27,6 +27,7 @@ from heedful.targets import (
     open_text,
 )
 from heedful.types import SiteSpec
+from heedful.units import WORD
 
 MOST_WEIGHTS = 16_000_000
 """Of all heads together: what a browser can hold, and a page can carry."""
@@ -49,6 +50,8 @@ class HeadView:
     sites: tuple[SiteSpec, ...]
     weights: Mapping[str, Weights]
     notes: tuple[str, ...] = ()
+    unit: str = WORD
+    """What the words of tokens are."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -111,6 +114,7 @@ class HeadView:
             ],
             "weights": base64.b64encode(steps).decode("ascii"),
             "notes": self.notes,
+            "unit": self.unit,
         }
 
     def __repr__(self) -> str:
@@ -183,7 +187,7 @@ def look(read: OneText) -> HeadView:
                 keys=_side(sides, site.keys, keys, site.level),
             )
         )
-    return HeadView(read.name, sides, tuple(sites), weights, read.notes)
+    return HeadView(read.name, sides, tuple(sites), weights, read.notes, read.unit)
 
 
 def head_table(subject: AuditTarget, rows: pd.DataFrame) -> pd.DataFrame:

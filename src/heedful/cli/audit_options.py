@@ -80,6 +80,12 @@ class ModelOptions:
         "word",
         panel=MEASURED,
     )
+    separator: str = option(
+        "What joins the documents of a list, with --unit document. [default: a blank line]",
+        "\n\n",
+        panel=MEASURED,
+        show_default=False,
+    )
     dtype: str | None = option("float32, float64 or bfloat16.", panel=MODEL)
     seed: SeedOption = 0
     store: StoreOption = DEFAULT_STORE
@@ -90,7 +96,7 @@ class ModelOptions:
         """As `open_target` takes them."""
         plain = (
             "label", "template", "chat", "answer", "contrast", "generate", "temperature",
-            "answer_score", "max_length", "dtype", "unit", "seed", "device",
+            "answer_score", "max_length", "dtype", "unit", "separator", "seed", "device",
         )  # fmt: skip
         options = {name: getattr(self, name) for name in plain}
         options["label_words"] = pairs(self.label_words, "--label-words")
@@ -115,12 +121,6 @@ class SubjectOptions(ModelOptions):
     id_column: str | None = option("Column of ids.", panel=DATA)
     cluster_column: str | None = option(
         "Column of what texts share, such as their author.", panel=DATA
-    )
-    separator: str = option(
-        "What joins the documents of a list, with --unit document. [default: a blank line]",
-        "\n\n",
-        panel=DATA,
-        show_default=False,
     )
     label_map: str | None = option("Labels of data and model: pos=LABEL_1,neg=LABEL_0")
     param: ParamOption = None
@@ -148,7 +148,7 @@ class SubjectOptions(ModelOptions):
             "text_column", "text_b_column", "rationale_column", "answer_column", "contrast_column",
             "id_column", "cluster_column",
         )  # fmt: skip
-        plain = ("n", "token", "split", "separator", *columns)
+        plain = ("n", "token", "split", *columns)
         return {
             **super().given(),
             **{name: getattr(self, name) for name in plain},

@@ -8,8 +8,10 @@ from typing import Any
 
 import pandas as pd
 
+from heedful.errors import HeedfulError
 from heedful.report.formats import clipped, visible
 from heedful.report.sheet import Holder, Sheet
+from heedful.units import WORD, check_unit
 
 LONGEST_TOKEN = 60
 
@@ -23,9 +25,10 @@ def head_data(parts: Mapping[str, Any]) -> dict[str, Any]:
             "sides": {name: _side(side) for name, side in parts["sides"].items()},
             "sites": [_site(site) for site in parts["sites"]],
             "weights": str(parts["weights"]),
+            "unit": check_unit(parts.get("unit", WORD)),
             "notes": [visible(note) for note in parts["notes"]],
         }
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, HeedfulError) as error:
         raise ValueError("a head view of another kind") from error
 
 

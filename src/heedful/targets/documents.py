@@ -171,7 +171,7 @@ def check_several(items: Iterable[Document], unit: str, source: str) -> None:
         return
     fix = "choose a shorter one (--unit)"
     if unit == DOCUMENT:
-        fix = "give lists of texts in the text column, or another unit (--unit)"
+        fix = "give lists of texts, or another unit (--unit)"
     raise HeedfulError(f"no text of {source} has two {unit}s, the unit that was asked for: {fix}.")
 
 

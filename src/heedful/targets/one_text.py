@@ -35,6 +35,7 @@ from heedful.targets.pretrained import (
 )
 from heedful.targets.target import AuditTarget, Spell, unseen
 from heedful.types import Batch, Model
+from heedful.units import WORD
 
 SUBWORD = "##"  # what WordPiece writes before tokens inside a word
 START, MARK = "(start)", "·"
@@ -69,6 +70,8 @@ class OneText:
     sides: Mapping[str, TokenText]
     heads: int = 1
     notes: tuple[str, ...] = field(default=())
+    unit: str = WORD
+    """What the words of the sides are."""
 
 
 @contextmanager
@@ -141,8 +144,8 @@ def one_text(subject: AuditTarget, index: int = 0) -> OneText:
     sides = {"a": _token_text(row, document, subject.spell)}
     if any("target" in (site.keys, site.queries) for site in subject.model.sites):
         sides["target"] = _moved(sides["a"])
-    notes = subject.notes
-    return OneText(subject.family, subject.model, subject.encode([index]), sides, 1, notes)
+    batch = subject.encode([index])
+    return OneText(subject.family, subject.model, batch, sides, 1, subject.notes, subject.unit)
 
 
 def _anything(output: Any, inputs: models.Inputs) -> Tensor:

@@ -6,7 +6,7 @@ What a Hugging Face model or an adapter needs is imported when one is opened.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from heedful.targets.run import (
     words_lost,
 )
 from heedful.targets.target import AuditTarget, unseen
-from heedful.units import TOKEN, WORD
+from heedful.units import DOCUMENT, TOKEN, WORD, by_unit
 
 if TYPE_CHECKING:
     from heedful.targets.pretrained import Loaded
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
 NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
 FIRST = "This is a first text, and a good one."
-FIRST_OF_TWO = "This is a first text.\n\nIt is a good one."
+FIRST_OF_TWO = ("This is a first text.", "It is a good one.")
 """Of two units, where they are longer than words."""
 QUESTION = "What is it like?"
 EXAMPLES = 8
@@ -155,28 +155,34 @@ def _trained(run: Run) -> dict[str, Any]:
 
 Read = tuple[Document, Row, tuple[str, ...]]
 """One text, or a pair, as a model reads it, and sentences a reader should see."""
-Reader = Callable[[dict[str, str], Reading], Read]
+Reader = Callable[[dict[str, Any], Reading], Read]
 
 
 @dataclass(frozen=True)
 class Asked:
     """`subject` holds the model and the texts it was opened with; `pairs` says whether it
-    reads a second text: never, always, maybe."""
+    reads a second text: never, always, maybe. Another text is read as the `reading` says."""
 
     subject: AuditTarget
     name: str
     pairs: str
     reader: Reader
+    reading: Reading
 
-    def about(self, text: str, text_b: str | None = None) -> AuditTarget:
-        """The same model with this text alone."""
+    def about(self, text: str | Sequence[str], text_b: str | None = None) -> AuditTarget:
+        """The same model with this text alone: a list is one of documents."""
+        if not isinstance(text, str) and self.reading.unit != DOCUMENT:
+            raise HeedfulError(
+                f"a list of texts is one of documents, and the unit is {self.reading.unit}: give "
+                f"one text, or --unit document."
+            )
         if text_b is not None and self.pairs == NEVER:
             raise HeedfulError(f"{self.name} reads one text: leave the second out.")
         if text_b is None and self.pairs == ALWAYS:
             raise HeedfulError(f"{self.name} reads pairs: give the second text too.")
         beside = {} if text_b is None else {"text_b": text_b}
         second = "text_b" if beside else None
-        reading = Reading(label_column=None, text_b_column=second, unit=self.subject.unit)
+        reading = replace(self.reading, label_column=None, text_b_column=second)
         document, row, notes = self.reader({"text": text, **beside}, reading)
         if unseen([row]):
             raise HeedfulError("the model's tokenizer finds no word in the text: write some.")
@@ -202,13 +208,13 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
         prepared = Prepared(store_of(run).open(run.source("corpus")))
         limit = LONGEST if loading.max_length is None else loading.max_length
 
-        def read(texts: dict[str, str], reading: Reading) -> Read:
+        def read(texts: dict[str, Any], reading: Reading) -> Read:
             documents, rows = read_texts(run, prepared, [texts], reading, limit)
             lost = words_lost(rows[0], documents[0])
-            return documents[0], rows[0], (*unknown_note(rows), *_cut(lost))
+            return documents[0], rows[0], (*unknown_note(rows), *_cut(lost, reading.unit))
 
         name = f"{subject.family} on {corpus_name(prepared.run)}"
-        yield Asked(subject, name, ALWAYS if reads_pairs(run) else NEVER, read)
+        yield Asked(subject, name, ALWAYS if reads_pairs(run) else NEVER, read, _plain(reading))
 
 
 @contextmanager
@@ -219,22 +225,34 @@ def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) 
 
     loaded = load(source, loading)
 
-    def read(texts: dict[str, str], reading: Reading) -> Read:
+    def read(texts: dict[str, Any], reading: Reading) -> Read:
         documents = documents_as(loaded, [texts], reading, prompt_of(loaded, loading))
         task = task_of(loaded, loading, asks_for_answers(reading, loading))
         encoded = encode(loaded, task, documents.items, loading, reading.seed)
         check_tokens(loaded, encoded.rows)
-        return encoded.documents[0], encoded.rows[0], _cut(encoded.truncated.words)
+        return encoded.documents[0], encoded.rows[0], _cut(encoded.truncated.words, reading.unit)
 
     asks = loading.prompt.holds_b
     plain = replace(reading, label_column=None, text_b_column="text_b" if asks else None)
-    first = {"text": FIRST if reading.unit in (TOKEN, WORD) else FIRST_OF_TWO}
-    first |= {"text_b": QUESTION} if asks else {}
+    first = {"text": _first(reading.unit), **({"text_b": QUESTION} if asks else {})}
     pairs = MAYBE if loaded.kind == CLASSIFIER else NEVER
     with open_hf(loaded, [first], plain, loading) as subject:
-        yield Asked(subject, loaded.name, ALWAYS if asks else pairs, read)
+        yield Asked(subject, loaded.name, ALWAYS if asks else pairs, read, _plain(reading))
 
 
-def _cut(lost: int) -> tuple[str, ...]:
+def _plain(reading: Reading) -> Reading:
+    """What of it holds for any text."""
+    return Reading(unit=reading.unit, separator=reading.separator, seed=reading.seed)
+
+
+def _first(unit: str) -> str | list[str]:
+    """A text with several units."""
+    if unit in (TOKEN, WORD):
+        return FIRST
+    return list(FIRST_OF_TWO) if unit == DOCUMENT else "\n\n".join(FIRST_OF_TWO)
+
+
+def _cut(lost: int, unit: str) -> tuple[str, ...]:
     """Empty where nothing was cut."""
-    return (f"the last {lost} words are more than the model reads, and were cut.",) if lost else ()
+    sentence = f"the last {lost} words are more than the model reads, and were cut."
+    return (by_unit(sentence, unit),) if lost else ()

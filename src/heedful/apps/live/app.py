@@ -24,6 +24,7 @@ from heedful.apps.live.models import (
     Limits,
     NotThere,
     Opened,
+    by_token,
     heads,
     params_of,
     predict,
@@ -42,12 +43,12 @@ Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 
 class Ask(BaseModel):
-    """A text, or a pair, for one of the models."""
+    """A text, or a pair, for one of the models. With documents as units, a text is a list."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     model: Annotated[int, Field(ge=0, description="0, or 1 where two are served.")] = 0
-    text: str
+    text: str | Annotated[list[str], Field(min_length=1, max_length=MOST_UNITS)]
     text_b: str | None = None
 
 
@@ -71,6 +72,10 @@ class Edit(Place):
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
 
+class ByToken(Ask):
+    explanation: Written
+
+
 class Explain(Place):
     """`of` is the class whose logit is decomposed."""
 
@@ -88,6 +93,7 @@ def live_app(
     app.add_api_route("/api/predict", live.predict, methods=["POST"])
     app.add_api_route("/api/edit", live.edit, methods=["POST"])
     app.add_api_route("/api/explain", live.explain, methods=["POST"])
+    app.add_api_route("/api/tokens", live.tokens, methods=["POST"])
     app.add_api_route("/api/heads", live.heads, methods=["POST"])
     return Guard(app, rules)
 
@@ -132,6 +138,10 @@ class Live:
         """Attention taken apart: states, scores, weights, contributions, prediction."""
         return await self._turn(lambda: self._explain(asked))
 
+    async def tokens(self, asked: ByToken) -> dict[str, Any]:
+        """An answer token by token: what each rests on, by one explanation."""
+        return await self._turn(lambda: self._tokens(asked))
+
     async def heads(self, asked: Ask) -> dict[str, Any]:
         """Attention of every layer and head between tokens, as bytes: 255 times the square root."""
         return await self._turn(lambda: heads(self._seen(asked)))
@@ -149,9 +159,16 @@ class Live:
         return await self.turns.run(interruptible)
 
     def _predict(self, asked: Predict) -> dict[str, Any]:
-        for name, params in params_of(asked.explanations):
-            self.limits.check_params(name, params)
+        self._check(asked.explanations)
         return predict(self._seen(asked), asked.explanations)
+
+    def _tokens(self, asked: ByToken) -> dict[str, Any]:
+        self._check([asked.explanation])
+        return by_token(self._seen(asked), asked.explanation)
+
+    def _check(self, explanations: Sequence[str]) -> None:
+        for name, params in params_of(explanations):
+            self.limits.check_params(name, params)
 
     def _edit(self, asked: Edit) -> dict[str, Any]:
         seen = self._seen(asked)

@@ -22,6 +22,7 @@ from heedful.metrics import jsd
 from heedful.models import class_logits, probabilities
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Keep, SiteCall
+from heedful.units import by_unit
 
 READING, ALL = "reading", "all"
 EPSILON = 0.01
@@ -80,7 +81,7 @@ def checked(each: Sight, weights: list[float]) -> Float[Tensor, " u"]:
     if len(weights) != len(each.units):
         raise HeedfulError(
             f"{len(weights)} weights were given and {each.site.name!r} has {len(each.units)} "
-            f"{each.units.kind}: give one for each."
+            f"{each.units.name}: give one for each."
         )
     given = torch.tensor(weights, dtype=torch.float64, device=each.rows.device)
     if bool((given < 0).any()) or not bool(given.isfinite().all()):
@@ -117,7 +118,8 @@ def _furthest(seen: Seen, change: Change, seed: int) -> Float[Tensor, " u"]:
     """Computed from token logits, slightly inside the band; the model is then run with it."""
     each = change.each
     if len(each.units) < 2:
-        raise HeedfulError("one word has all the attention there is: write at least two words.")
+        alone = "one word has all the attention there is: write at least two words."
+        raise HeedfulError(by_unit(alone, seen.subject.unit))
     if not has_furthest(seen, each):
         raise HeedfulError(
             f"{each.site.name!r} has no exact furthest attention, which needs two classes, weights "

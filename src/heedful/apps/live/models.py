@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,12 @@ import torch
 from heedful.apps.live.editing import has_furthest
 from heedful.apps.live.seen import Seen, Sight, answer, see
 from heedful.attributions import SALIENCIES, explain, fit_prior
-from heedful.auditing import fitted, look, named
+from heedful.auditing import answer_tokens, fitted, look, named, token_scores
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS
 from heedful.report import head_data
-from heedful.targets import Asked, one_text
+from heedful.targets import Asked, Document, one_text
+from heedful.units import DOCUMENT, by_unit
 from heedful.words import word_mask
 
 MOST_LABELS = 50
@@ -52,9 +54,16 @@ class Limits:
         if any("\ud800" <= c <= "\udfff" for c in text):
             raise HeedfulError(f"the {name} holds half of a character: write it again.")
 
-    def check_words(self, words: int) -> None:
+    def check_documents(self, texts: Sequence[str]) -> None:
+        """Of a list; together they may be as long as one text."""
+        for place, text in enumerate(texts, 1):
+            self.check_text(text, f"document {place}")
+        self.check_text(" ".join(texts), "list of documents")
+
+    def check_words(self, words: int, unit: str) -> None:
         if words > self.words:
-            raise HeedfulError(f"the text has {words} words: at most {self.words} are read here.")
+            sentence = f"the text has {words} words: at most {self.words} are read here."
+            raise HeedfulError(by_unit(sentence, unit))
 
     def check_params(self, explanation: str, params: Mapping[str, Any]) -> None:
         """One call with a million model runs would block all others."""
@@ -73,16 +82,20 @@ class Opened:
         self.asked, self.limits = asked, limits
         self._see = lru_cache(maxsize=16)(self._see_anew)
 
-    def see(self, text: str, text_b: str | None) -> Seen:
-        """Cached, since dragging a weight asks for the same text again and again."""
-        self.limits.check_text(text, "text")
+    def see(self, text: str | Sequence[str], text_b: str | None) -> Seen:
+        """Cached, since dragging a weight asks for the same text again and again. A list is one of
+        documents."""
+        if isinstance(text, str):
+            self.limits.check_text(text, "text")
+        else:
+            self.limits.check_documents(text)
         if text_b:
             self.limits.check_text(text_b, "second text")
-        return self._see(text, text_b or None)
+        return self._see(text if isinstance(text, str) else tuple(text), text_b or None)
 
-    def _see_anew(self, text: str, text_b: str | None) -> Seen:
+    def _see_anew(self, text: str | tuple[str, ...], text_b: str | None) -> Seen:
         subject = self.asked.about(text, text_b)
-        self.limits.check_words(subject.documents[0].length)
+        self.limits.check_words(subject.documents[0].length, subject.unit)
         return see(subject)
 
     def facts(self) -> dict[str, Any]:
@@ -96,6 +109,7 @@ class Opened:
             "labels": list(names) if len(names) <= MOST_LABELS else [],
             "of_labels": len(names),
             "pairs": self.asked.pairs,
+            "unit": subject.unit,
             "sites": [
                 {
                     "name": each.site.name,
@@ -110,11 +124,19 @@ class Opened:
             "main": _main(first),
             "explanations": fitting(first),
             "examples": [
-                {"text": document.texts["a"], "text_b": document.texts.get("b")}
+                {"text": _text(document, subject.unit), "text_b": document.texts.get("b")}
                 for document in subject.documents
             ],
             "notes": list(subject.notes),
         }
+
+
+def _text(document: Document, unit: str) -> str | list[str]:
+    """As it is asked for again."""
+    whole = document.texts["a"]
+    if unit != DOCUMENT:
+        return whole
+    return [whole[start:end] for start, end in document.words["a"]]
 
 
 def sight_of(seen: Seen, site: str, head: int | None) -> Sight:
@@ -134,7 +156,8 @@ def fitting(seen: Seen) -> list[dict[str, Any]]:
     for name in SALIENCIES:
         tried = name not in _SLOW and time.monotonic() < until
         reason = explained(seen, name)["reason"] if tried else None
-        found.append({"name": name, "reason": reason, "about": _about(name)})
+        about = by_unit(_about(name), seen.subject.unit)
+        found.append({"name": name, "reason": reason, "about": about})
     return found
 
 
@@ -158,9 +181,27 @@ def predict(seen: Seen, explanations: Sequence[str]) -> dict[str, Any]:
     return {
         "words": _words(seen),
         **answer(seen),
+        "tokens": list(answer_tokens(seen.subject)),
         "sites": [_site(seen, each) for each in seen.sights.values()],
         "explanations": {name: explained(seen, name) for name in explanations},
         "notes": list(seen.subject.notes),
+    }
+
+
+def by_token(seen: Seen, name: str) -> dict[str, Any]:
+    """Scores of the words for each token of the answer, and for all of it; or why there are
+    none."""
+    found = explained(seen, name)
+    rows: list[list[float | None]] | None = None
+    if found["scores"] is not None:
+        each = fitted(named(name), fit_prior([seen.batch]))
+        tables = token_scores(seen.subject, 0, each, "probability")
+        rows = [[None if math.isnan(score) else score for score in row] for row in tables]
+    return {
+        "tokens": list(answer_tokens(seen.subject)),
+        "whole": found["scores"],
+        "scores": rows,
+        "reason": found["reason"],
     }
 
 

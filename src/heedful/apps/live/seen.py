@@ -21,6 +21,7 @@ from heedful.metrics import tvd
 from heedful.models import probabilities
 from heedful.targets import AuditTarget, Document
 from heedful.types import Batch, Keep, SiteSpec, Text, TokenLogits, Trace
+from heedful.units import TOKEN, by_unit
 from heedful.words import word_numbers
 
 WORDS, SENTENCES, POSITIONS = "words", "sentences", "positions"
@@ -92,7 +93,7 @@ def sight(site: SiteSpec, trace: Trace, batch: Batch, subject: AuditTarget) -> S
     mask = trace.masks[site.name].expand_as(weights)
     readers = _readers(trace, site)
     readable = (mask & (readers > 0)[:, None, :, None]).any(2).any(1)[0]
-    units = units_of(site, readable, batch.texts["a"], subject.documents[0])
+    units = units_of(site, readable, batch.texts["a"], subject.documents[0], subject.unit)
     return Sight(site, readout_rows(weights, readers)[0], readers[0], units)
 
 
@@ -107,9 +108,11 @@ def _readers(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
 @dataclass(frozen=True)
 class Units:
     """`of_key` is the unit of each key, −1 for keys that cannot be attended; `words` the number
-    of each unit's word, −1 where it has none."""
+    of each unit's word, −1 where it has none. `name` is what people call them: words may be longer
+    units, which the kind does not tell."""
 
     kind: str
+    name: str
     labels: tuple[str, ...]
     words: tuple[int, ...]
     of_key: Int[Tensor, " k"]
@@ -127,13 +130,15 @@ class Units:
         return (self.of_key[:, None] == numbers).double()
 
 
-def units_of(site: SiteSpec, readable: Bool[Tensor, " k"], text: Text, document: Document) -> Units:
+def units_of(
+    site: SiteSpec, readable: Bool[Tensor, " k"], text: Text, document: Document, unit: str
+) -> Units:
     """`readable` are the keys that may be attended; the text is the only one of its batch."""
     if site.level == "sentences":
         names = _sentences(text, document, len(readable))
         return _each(SENTENCES, readable, names)
     if site.keys == "a" and len(readable) == text.tokens.shape[1]:
-        return _words(readable, word_numbers(text)[0], document)
+        return _words(readable, word_numbers(text)[0], document, unit)
     names = [f"position {place + 1}" for place in range(len(readable))]
     return _each(POSITIONS, readable, names)
 
@@ -159,31 +164,36 @@ def spread(
     return torch.where(left > 0, rows / left.clamp_min(1e-300), learned.double())
 
 
-def _words(readable: Tensor, numbers: Tensor, document: Document) -> Units:
+def _words(readable: Tensor, numbers: Tensor, document: Document, unit: str) -> Units:
     """Words in their order, then all other keys that may be attended as one unit."""
     of_word = torch.where(readable, numbers, -1)
     known = sorted(set(of_word.tolist()) - {-1})
-    unit = {number: place for place, number in enumerate(known)}
+    place_of = {number: place for place, number in enumerate(known)}
     outside = bool((readable & (numbers < 0)).any())
     spare = len(known) if outside else -1
     places = [
-        unit.get(number, spare if there else -1)
+        place_of.get(number, spare if there else -1)
         for number, there in zip(of_word.tolist(), readable.tolist(), strict=True)
     ]
     labels = [document.surface[number] for number in known]
     return Units(
         WORDS,
-        (*labels, *([OUTSIDE] if outside else [])),
+        by_unit(WORDS, unit),
+        (*labels, *([_outside(unit)] if outside else [])),
         (*known, *([-1] if outside else [])),
         torch.tensor(places, device=readable.device),
     )
+
+
+def _outside(unit: str) -> str:
+    return "other tokens" if unit == TOKEN else by_unit(OUTSIDE, unit)
 
 
 def _each(kind: str, readable: Tensor, names: list[str]) -> Units:
     """Every key that may be attended is a unit."""
     labels = tuple(name for name, there in zip(names, readable.tolist(), strict=True) if there)
     places = torch.where(readable, readable.long().cumsum(0) - 1, -1)
-    return Units(kind, labels, (-1,) * len(labels), places)
+    return Units(kind, kind, labels, (-1,) * len(labels), places)
 
 
 def _sentences(text: Text, document: Document, count: int) -> list[str]:

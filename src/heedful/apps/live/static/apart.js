@@ -2,11 +2,12 @@
 
 import { fill, make, word } from "./dom.js";
 import { precise } from "./prediction.js";
+import { said } from "./units.js";
 
 /** Five steps, each with the numbers of the heaviest word, and the whole table below. */
 export function apart(found, spec) {
   const top = heaviest(found);
-  const unit = spec.units === "sentences" ? "sentence" : "word";
+  const unit = spec.units === "sentences" ? "sentence" : said("word");
   const steps = make("ol", { class: "steps" }, states(found, top, unit), scores(found, top),
     weights(found, top), contributions(found, top, unit), result(found));
   const box = make("div");
@@ -57,7 +58,7 @@ function guessed(found, top) {
   const what = mean
     ? "Every head has scores of its own; choose one to see them. Here are the logarithms of the mean "
     : "The scores themselves are not kept; from the weights they are known up to a constant. Here are the logarithms of the ";
-  return step("Scores.", "A query is compared with each word (Q · K, divided by the root of their ",
+  return step("Scores.", said("A query is compared with each word (Q · K, divided by the root of their "),
     "length). ", what, "weights, less the largest: ", name(found, top), " has ",
     number(short(values[top])), ".");
 }

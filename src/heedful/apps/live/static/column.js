@@ -66,6 +66,7 @@ export class Column {
     this.texts = own;
     await this.#settle();
     if (this.panel.looking) await this.look();
+    this.panel.drawTokens();
   }
 
   /** What is shown moves at once; the prediction follows when the model has answered. */
@@ -133,6 +134,7 @@ export class Column {
       Object.assign(this.answer.explanations, found?.explanations);
     }
     this.panel.drawBeside();
+    this.panel.drawTokens();
     this.page.changed();
   }
 
@@ -141,6 +143,13 @@ export class Column {
     if (!this.answer) return;
     const found = await this.#tried(() => ask("/api/explain", this.#place()));
     if (found) this.panel.drawApart(found);
+  }
+
+  /** What each token of the answer rests on, by one explanation: for `AnswerView`. */
+  async byToken(explanation) {
+    const body = { model: this.number, ...this.texts, explanation };
+    const found = await this.#tried(() => ask("/api/tokens", body));
+    return found ?? { whole: null, scores: null, reason: "It was not answered." };
   }
 
   /** The panel of all heads is open, or was opened. */

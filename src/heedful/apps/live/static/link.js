@@ -9,7 +9,7 @@ export function read(hash) {
     weights: found.get(`weights${number}`),
   }));
   return {
-    text: found.get("text"),
+    text: texts(found.getAll("text")),
     text_b: found.get("text_b"),
     beside: found.get("beside"),
     models,
@@ -18,7 +18,7 @@ export function read(hash) {
 
 export function write(state) {
   const out = new URLSearchParams();
-  put(out, "text", state.text);
+  for (const text of [state.text].flat()) put(out, "text", text);
   put(out, "text_b", state.text_b);
   put(out, "beside", state.beside);
   state.models.forEach((model, number) => {
@@ -27,6 +27,11 @@ export function write(state) {
   return `#${out}`;
 }
 
+/** One text, or a list of documents. */
+function texts(found) {
+  return found.length > 1 ? found : found[0] ?? null;
+}
+
 function put(out, name, value) {
-  if (value !== null && value !== undefined && value !== "") out.set(name, value);
+  if (value !== null && value !== undefined && value !== "") out.append(name, value);
 }

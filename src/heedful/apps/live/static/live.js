@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { Column } from "./column.js";
+import { TextBoxes } from "./documents.js";
 import { fill, make } from "./dom.js";
 import * as link from "./link.js";
 
@@ -13,8 +14,13 @@ class Page {
     this.facts = facts;
     this.example = 0;
     this.reads = facts.models.some((each) => each.pairs !== "never");
+    const { unit } = facts.models[0]; // of all models that are served
+    if (unit !== "word") document.documentElement.dataset.unit = unit;
+    const longest = facts.limits.characters;
+    this.boxes = new TextBoxes(at("texts"), { several: unit === "document", longest,
+      heard: { typed: () => this.#typed(), ask: () => this.ask() } });
     at("second").hidden = !this.reads;
-    at("text").maxLength = at("text_b").maxLength = facts.limits.characters;
+    at("text_b").maxLength = longest;
     this.#restore();
     this.columns = facts.models.map((model, number) => new Column(number, model, this, this.beside));
     fill(at("columns"), ...this.columns.map((column) => column.panel.element));
@@ -24,7 +30,7 @@ class Page {
 
   texts() {
     const second = at("text_b").value;
-    return { text: at("text").value, text_b: this.reads && second.trim() ? second : null };
+    return { text: this.boxes.value, text_b: this.reads && second.trim() ? second : null };
   }
 
   changed() {
@@ -60,7 +66,7 @@ class Page {
     this.given = state.models;
     if (state.text === null) this.#show(0);
     else {
-      at("text").value = state.text;
+      this.boxes.value = state.text;
       at("text_b").value = state.text_b ?? "";
     }
   }
@@ -68,7 +74,7 @@ class Page {
   #show(number) {
     const examples = this.facts.models.flatMap((model) => model.examples);
     this.example = number % examples.length;
-    at("text").value = examples[this.example].text;
+    this.boxes.value = examples[this.example].text;
     at("text_b").value = examples[this.example].text_b ?? "";
   }
 
@@ -77,22 +83,22 @@ class Page {
     return this.ask();
   }
 
+  #typed() {
+    clearTimeout(this.timer);
+    if (!this.boxes.empty) this.timer = setTimeout(() => this.ask(), PAUSE);
+  }
+
   #listen() {
     at("ask").addEventListener("submit", (event) => {
       event.preventDefault();
       this.ask();
     });
-    for (const id of ["text", "text_b"]) {
-      at(id).addEventListener("input", () => {
-        clearTimeout(this.timer);
-        if (at("text").value.trim()) this.timer = setTimeout(() => this.ask(), PAUSE);
-      });
-      at(id).addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-        event.preventDefault();
-        this.ask();
-      });
-    }
+    at("text_b").addEventListener("input", () => this.#typed());
+    at("text_b").addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.ask();
+    });
     at("another").addEventListener("click", () => {
       this.#show(this.example + 1);
       this.ask();

@@ -1,5 +1,6 @@
 // What is seen of one model: its prediction, its bars, other explanations, and attention apart.
 
+import { AnswerView } from "./answers.js";
 import { apart } from "./apart.js";
 import { Bars } from "./bars.js";
 import { button, choice, fill, make, word } from "./dom.js";
@@ -7,6 +8,7 @@ import { HeadView } from "./heads.js";
 import { shortened } from "./names.js";
 import { prediction } from "./prediction.js";
 import { heat, shaded, weighted } from "./shades.js";
+import { said } from "./units.js";
 
 const ALL = "all";
 const NO_FURTHEST = "it needs two classes, weights that sum to 1 and a linear decoder";
@@ -32,6 +34,10 @@ export class Panel {
     this.heads = make("details", { class: "card" },
       make("summary", {}, "Every layer and head, token by token"), this.lookedAt);
     this.heads.addEventListener("toggle", () => this.looking && column.look());
+    this.answers = make("div");
+    this.tokens = make("details", { class: "card", open: true },
+      make("summary", {}, "The answer, token by token"), this.answers);
+    this.tokens.addEventListener("toggle", () => this.drawTokens());
     this.element = this.#built(column.facts);
   }
 
@@ -47,7 +53,7 @@ export class Panel {
     const { seen, weights, learned, spec, answer } = this.column;
     fill(this.notes, ...answer.notes.map((note) => make("li", {}, note)));
     this.notes.hidden = !answer.notes.length;
-    this.bars.show(seen.labels, weights, learned, spec.normalised, `weights of ${seen.units}`);
+    this.bars.show(seen.labels, weights, learned, spec.normalised, said(`weights of ${seen.units}`));
     this.about.textContent = this.#says();
     this.drawPrediction();
     this.drawText();
@@ -95,6 +101,19 @@ export class Panel {
     }));
   }
 
+  /** Nothing is asked while nobody looks. An answer of one token has nothing to choose from. */
+  drawTokens() {
+    const { answer, beside } = this.column;
+    this.tokens.hidden = (answer?.tokens.length ?? 0) < 2;
+    if (this.tokens.hidden || !this.tokens.open) return;
+    const maps = [...new Set(["attention", ...beside])].map((key) => ({ key, title: spoken(key) }));
+    this.told = new AnswerView({ words: answer.words, tokens: answer.tokens, maps,
+      ask: (key) => this.column.byToken(key) }, this.told);
+    fill(this.answers, make("p", { class: "caption" },
+      "Choose a token. Explained is its own probability, after the tokens before it, with the learned attention."),
+    this.told.element);
+  }
+
   drawApart(found) {
     fill(this.inside, apart(found, this.column.spec));
   }
@@ -112,6 +131,7 @@ export class Panel {
         this.bars.element, this.tools, this.about, this.map),
       make("div", { class: "card" }, make("h3", {}, "Other explanations of the prediction"),
         this.#checks(facts.explanations), this.others, key()),
+      this.tokens,
       this.heads, this.apart);
   }
 
