@@ -30,7 +30,7 @@ from heedful.auditing.trial import Trial
 from heedful.errors import HeedfulError
 from heedful.keywords import taken, takes
 from heedful.progress import duration, progress_bar, silent
-from heedful.store import Frames, PartGone
+from heedful.store import PartGone
 from heedful.targets import AuditTarget, Loading, Reading, open_target
 from heedful.verdict import Settings, Verdict
 
