@@ -13,12 +13,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from heedful.auditing import Audit, Explanation
 from heedful.report import audit_bundle, bounds, explanation_bundle, explanation_page, png
-from heedful.store import Frames
 from heedful.verdict import judge
 
 pytest.importorskip("jinja2")
@@ -57,10 +55,8 @@ def audit() -> Audit:
     parts["facts"] = {**parts["facts"], "model": EVIL, "measured": 100}
     parts["verdict"] = judge(parts["rows"], parts["costs"], parts["facts"])
     parts["documents"]["words"] = [[EVIL, *WORDS[1:]] for _ in range(len(parts["documents"]))]
-    parts["heads"] = pd.DataFrame(columns=["example", "why", "view"])
-    names = ("rows", "maps", "costs", "documents", "shown", "heads")
-    tables = {name: Frames.of(parts[name]) for name in names}
-    return Audit(parts["verdict"], tables, parts["facts"])
+    tables = {name: parts[name] for name in ("rows", "maps", "costs", "documents", "shown")}
+    return Audit.of(parts["verdict"], parts["facts"], **tables)
 
 
 def shown(result: Explanation | Audit) -> dict[str, str]:

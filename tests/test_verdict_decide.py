@@ -188,9 +188,16 @@ def test_a_few_texts_that_differ_do_not_end_all_certainty(different: int) -> Non
     ("count", "shown"),
     [(7, 7), (99, 99), (100, 100), (155, 160), (160, 160), (1001, 1100), (12_345, 13_000)],
 )
-def test_how_many_would_decide_is_rounded_up_to_two_digits(count: int, shown: int) -> None:
+def test_how_many_would_decide_is_an_estimate_rounded_up(count: int, shown: int) -> None:
     open_ = Statement("importance", Decision.INCONCLUSIVE, "texts")
-    assert how_many(count, open_) == f"about {shown} examples would decide."
+    assert how_many(count, open_) == f"by an estimate about {shown} examples would decide."
+
+
+def test_one_more_example_is_never_said_to_decide() -> None:
+    """What would decide is moved by the very examples that are asked for."""
+    open_ = Statement("importance", Decision.INCONCLUSIVE, "texts", n=260)
+    assert how_many(261, open_) == "by an estimate about 290 examples would decide."
+    assert how_many(400, open_) == "by an estimate about 400 examples would decide."
 
 
 def test_where_no_number_would_decide_the_reason_is_told() -> None:

@@ -368,6 +368,20 @@ def test_attention_is_kept_where_nothing_is_clearly_better_and_it_clears_the_bar
     assert "clearly better" not in both_poor.recommendation.sentence
 
 
+def test_what_ranks_best_is_not_told_to_be_shown_where_the_answer_is_not_yes() -> None:
+    """Attention orders words well enough; the baseline is as good, so the answer is not yes."""
+    for prior, answer, then in (
+        (0.3, "yes", "show attention: 0."),
+        (0.9, "cannot tell yet", "; whether to show it cannot be told yet."),
+        (0.99, "no", "; it fails elsewhere, so do not show it."),
+    ):
+        world = World(truth=0.9, others={"lrp": 0.5}, prior=prior)
+        found = judge(rows_of(world), settings=QUICK)
+        assert found.answer == answer and found.recommendation.best == "attention"
+        assert found.recommendation.clears and then in found.recommendation.sentence
+        assert found.recommendation.sentence.startswith("show ") == (answer == "yes")
+
+
 def sites_of(world: World, **places: float) -> pd.DataFrame:
     """Rows of other layers and heads, at these positions."""
     rows = rows_of(

@@ -140,8 +140,9 @@ def site_words(model: Model, batch: Batch) -> str:
     with torch.no_grad():
         trace = model(batch, keep=Keep(readout_weights=True))
     heads = trace.weights[site.name].shape[1]
-    layer = f" of layer {layers} of {layers}" if layers > 1 else ""
-    how = [f"mean over {heads} heads"] if heads > 1 else []
+    layer = f" of layer {layers - 1}" if layers > 1 else ""  # counted from 0, as names of sites are
+    how = [f"the last of {layers}"] if layers > 1 else []
+    how += [f"mean over {heads} heads"] if heads > 1 else []
     how += _query(trace, site)
     return f"{ATTENTION}{layer}" + (f" ({', '.join(how)})" if how else "")
 

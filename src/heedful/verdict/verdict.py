@@ -50,6 +50,7 @@ CAVEATS = (
 """Stated wherever a verdict is shown."""
 NOT_USED, NOT_FAITHFUL, EITHER = "not used", "not faithful", "either"
 FAITHFUL = tuple(name for name in REQUIRED if name != "use")
+QUESTIONS = (IMPORTANCE, DIRECTION)
 ANSWERS: Mapping[Decision, str] = {
     Decision.SUPPORTED: "yes",
     Decision.NOT_SUPPORTED: "no",
@@ -191,8 +192,7 @@ def judge(
         found.needed,
         headline(found, statements, str(given.get("site") or chosen.on_trial)),
         statements,
-        recommend(table, costs, chosen, IMPORTANCE),
-        recommend(table, costs, chosen, DIRECTION),
+        *(_shown(recommend(table, costs, chosen, q), chosen, found) for q in QUESTIONS),
         sites(table, chosen),
         (*warnings_of(table, given, statements, chosen), *sinks.warnings),
         _plain(known_facts(table, given)),
@@ -203,6 +203,20 @@ def judge(
         sinks=sinks,
     )
     return verdict if chosen.unit == WORD else _of_unit(verdict, chosen.unit)
+
+
+def _shown(ranking: Recommendation, chosen: Settings, found: Overall) -> Recommendation:
+    """What is on trial may rank best and still fail, or be open: then nobody is told to show it."""
+    if ranking.best != chosen.on_trial or not ranking.clears:
+        return ranking
+    then = {
+        Decision.INCONCLUSIVE: "whether to show it cannot be told yet",
+        Decision.NOT_SUPPORTED: "it fails elsewhere, so do not show it",
+    }.get(found.decision)
+    if then is None:
+        return ranking
+    ranked = ranking.sentence.removeprefix("show ").removesuffix(".")
+    return replace(ranking, sentence=f"the best we tried is {ranked}; {then}.")
 
 
 def _of_unit(verdict: Verdict, unit: str) -> Verdict:
@@ -289,14 +303,16 @@ def _count(each: Statement, chosen: Settings) -> int | None:
 def how_many(count: int | None, each: Statement) -> str:
     """What would decide, in words."""
     if count is not None:
-        return f"about {rounded(count)} examples would decide."
+        return f"by an estimate about {rounded(count, each.n)} examples would decide."
     if each.seed_error > 0:
         return "more seeds would be needed to decide: more examples alone would not do."
     return "no number of examples would decide: the estimate sits on the threshold."
 
 
-def rounded(count: int) -> int:
-    """Two digits are all that is known of it; rounded up."""
+def rounded(count: int, measured: int) -> int:
+    """Two digits are all that is known of it; rounded up, and to a tenth more than were measured: a
+    few more examples would move the estimate by as much as they would decide."""
+    count = max(count, math.ceil(1.1 * measured))
     step: int = 10 ** max(0, len(str(count)) - 2)
     return -(-count // step) * step
 
@@ -358,7 +374,8 @@ def _failure(each: Statement) -> str:
 
 def _open(by_name: Mapping[str, Statement], found: Overall) -> str:
     if found.needed is not None:
-        return f"about {rounded(found.needed)} examples would decide"
+        measured = max(each.n for each in by_name.values())
+        return f"by an estimate about {rounded(found.needed, measured)} examples would decide"
     missing = _missing(by_name)
     reasons = [
         by_name[name].blocked for name in missing if _said(by_name, name) is Decision.INCONCLUSIVE
