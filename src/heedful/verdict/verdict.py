@@ -186,13 +186,17 @@ def judge(
     statements = decide([each.evaluate(table, chosen) for each in PROPERTIES.values()], chosen)
     found, sinks = overall(statements), sinks_of(table, statements, chosen, _answer(chosen))
     costs = costs if costs is not None else pd.DataFrame()
+    importance, direction = (
+        _shown(recommend(table, costs, chosen, question), chosen, found) for question in QUESTIONS
+    )
     verdict = Verdict(
         found.decision,
         found.reason,
         found.needed,
         headline(found, statements, str(given.get("site") or chosen.on_trial)),
         statements,
-        *(_shown(recommend(table, costs, chosen, q), chosen, found) for q in QUESTIONS),
+        importance,
+        direction,
         sites(table, chosen),
         (*warnings_of(table, given, statements, chosen), *sinks.warnings),
         _plain(known_facts(table, given)),
