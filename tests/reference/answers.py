@@ -35,3 +35,12 @@ def odds(log_p: list[float], score: str = "mean") -> float:
     """log p / (1 − p), with p the geometric mean of the probabilities, or their product."""
     p = math.exp(sum(log_p) / (len(log_p) if score == "mean" else 1))
     return math.log(p / (1 - p))
+
+
+def teacher_forced(logits: list[list[float]], answer: list[int]) -> list[float]:
+    """Of the logits after each token of a target, whose last ones the answer's tokens follow."""
+    rows = logits[len(logits) - len(answer) :]
+    return [
+        row[token] - math.log(sum(math.exp(x) for x in row))
+        for row, token in zip(rows, answer, strict=True)
+    ]

@@ -21,7 +21,7 @@ from heedful.attributions.attnlrp import attnlrp_rules
 from heedful.attributions.lrp import Relevance
 from heedful.entries import ANY, Attribution
 from heedful.errors import HeedfulError
-from heedful.models import HuggingFace, logit
+from heedful.models import HuggingFace, family_name, logit
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 
 AT_ONCE = 1 << 24
@@ -100,7 +100,7 @@ ENTRY = Attribution(
 def _checked(model: Model) -> HuggingFace:
     module: Any = model.module if isinstance(model, HuggingFace) else None
     if not isinstance(model, HuggingFace) or module.config.model_type not in FAMILIES:
-        kind = repr(module.config.model_type) if module else type(model).__name__
+        kind = repr(module.config.model_type) if module else family_name(model)
         raise HeedfulError(
             f"alti_logit follows what attention adds to the states of a decoder, and does not know "
             f"{kind}: it knows {', '.join(FAMILIES)}, so leave it out."

@@ -297,7 +297,9 @@ def gradient_attention(
     site, trace, readout = _attended(model, batch, layer, keep)
     free = trace.weights[site.name].detach().clone().requires_grad_()
     with torch.enable_grad():
-        logits = model.resume(batch, trace, {site.name: custom(lambda call: free)}).logits
+        logits = model.resume(
+            batch, trace, {site.name: custom(lambda call: call.queries(free))}
+        ).logits
         (slopes,) = torch.autograd.grad(target(logits, label).sum(), free)
     products = trace.weights[site.name].double() * slopes.double()
     scores = on_text(torch.einsum("bq,bhqk->bk", (readout > 0).double(), products), batch)

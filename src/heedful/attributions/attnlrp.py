@@ -32,7 +32,7 @@ from heedful.attributions.lrp import (
 )
 from heedful.entries import ANY, NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError
-from heedful.models import logit, restored
+from heedful.models import family_name, logit, restored
 from heedful.types import Batch, Keep, Model, Target
 
 
@@ -105,7 +105,7 @@ def attnlrp_logits(
     from heedful.models import HuggingFace  # only here: a model of our own needs none of it
 
     module: Any = model.module if isinstance(model, HuggingFace) else None
-    kind = repr(module.config.model_type) if module else type(model).__name__
+    kind = repr(module.config.model_type) if module else family_name(model)
     if module is None or module.config.model_type not in FAMILIES:
         raise HeedfulError(
             f"AttnLRP has no rules for {kind}: it knows {', '.join(FAMILIES)}, so leave it out."

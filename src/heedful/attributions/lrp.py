@@ -132,12 +132,12 @@ def lrp_logits(model: object, batch: Batch, embedded: Tensor, epsilon: float) ->
     if isinstance(model, HuggingFace):
         return _hugging_face_logits(model, batch, embedded, epsilon)
     from heedful.attributions.lrp_encoders import one_sequence_logits
-    from heedful.models import OneSequence
+    from heedful.models import OneSequence, family_name
 
     if isinstance(model, OneSequence):
         return one_sequence_logits(model, batch, embedded, epsilon)
     raise HeedfulError(
-        f"LRP has no rules for {type(model).__name__}: it knows one-sequence models and "
+        f"LRP has no rules for {family_name(model)}: it knows one-sequence models and "
         "Hugging Face models like BERT, so leave it out."
     )
 

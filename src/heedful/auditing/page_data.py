@@ -132,6 +132,7 @@ def _by_word(
 
 ALL = 0.99
 """The share of a prediction that is read from one query, to say so."""
+WRITTEN = "read where the answer is written"
 
 
 def site_words(model: Model, batch: Batch) -> str:
@@ -143,7 +144,7 @@ def site_words(model: Model, batch: Batch) -> str:
     layer = f" of layer {layers - 1}" if layers > 1 else ""  # counted from 0, as names of sites are
     how = [f"the last of {layers}"] if layers > 1 else []
     how += [f"mean over {heads} heads"] if heads > 1 else []
-    how += _query(trace, site)
+    how += _query(trace, site) if batch.answer is None else [WRITTEN]
     return f"{ATTENTION}{layer}" + (f" ({', '.join(how)})" if how else "")
 
 

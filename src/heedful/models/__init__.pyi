@@ -1,3 +1,5 @@
+from heedful.models.answering import Answering as Answering
+from heedful.models.answering import answer_logits as answer_logits
 from heedful.models.attention import ENTMAX as ENTMAX
 from heedful.models.attention import GIVEN as GIVEN
 from heedful.models.attention import SIGMOID as SIGMOID
@@ -44,6 +46,7 @@ from heedful.models.family import class_logits as class_logits
 from heedful.models.family import contrast as contrast
 from heedful.models.family import evaluating as evaluating
 from heedful.models.family import explained_class as explained_class
+from heedful.models.family import family_name as family_name
 from heedful.models.family import leave_one_out_logits as leave_one_out_logits
 from heedful.models.family import logit as logit
 from heedful.models.family import loss as loss
@@ -51,6 +54,7 @@ from heedful.models.family import main_site as main_site
 from heedful.models.family import probabilities as probabilities
 from heedful.models.family import probability as probability
 from heedful.models.family import restored as restored
+from heedful.models.generation import Gumbel as Gumbel
 from heedful.models.generation import Search as Search
 from heedful.models.generation import State as State
 from heedful.models.generation import Writer as Writer
@@ -84,7 +88,6 @@ from heedful.models.hf.inputs import regression as regression
 from heedful.models.hf.model import HuggingFace as HuggingFace
 from heedful.models.hf.model import LayerCache as LayerCache
 from heedful.models.hf.model import layers_of as layers_of
-from heedful.models.hf.writing import Gumbel as Gumbel
 from heedful.models.hf.writing import write as write
 from heedful.models.hierarchical import Hierarchical as Hierarchical
 from heedful.models.hierarchical import Level as Level

@@ -132,6 +132,13 @@ class Around(Family):
         return self.model.resume(batch, trace, edits)
 
 
+def family_name(model: object) -> str:
+    """What a model is, whatever is around it."""
+    while isinstance(model, Around):
+        model = model.model
+    return type(model).__name__
+
+
 class OneQuery(Family):
     """A family with one site, where one query attends to the tokens of side `a`."""
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from heedful.errors import HeedfulError
 from heedful.models.build import make_embedding
 from heedful.models.family import Family, evaluating, requested
+from heedful.randomness import example_keys, keyed_uniform
 from heedful.specs import END, PAD, START
 from heedful.types import Batch, Edits, Keep, Model, SiteSpec, Trace
 
@@ -79,18 +80,38 @@ def target_trace(
 
 
 @dataclass(frozen=True)
+class Gumbel:
+    """Noise after which the largest log-probability is a sample at this temperature (Gumbel 1954).
+    It is a hash of the seed, the example and the step: batches and order never change a sample."""
+
+    temperature: float
+    seed: int
+
+    def __call__(
+        self, scores: Float[Tensor, "b c"], ids: tuple[str, ...], step: int
+    ) -> Float[Tensor, "b c"]:
+        keys = example_keys(self.seed, ids, "answer", step)
+        drawn = keyed_uniform(keys.to(scores.device), (scores.shape[-1],))
+        return scores.double() / self.temperature - (-drawn.log()).log()
+
+
+@dataclass(frozen=True)
 class Search:
     """How targets are sought. `longest` bounds a target's tokens: a whole number counts them,
     a fraction is times the source's (2.0: twice as many). Of the hypotheses in a beam that
-    ended, the best has the largest log p / length^`length_penalty`, its end counted."""
+    ended, the best has the largest log p / length^`length_penalty`, its end counted. With `noise`
+    a target is a sample, and there is no beam."""
 
     beam: int = 1
     longest: int | float = 2.0
     length_penalty: float = 1.0
+    noise: Gumbel | None = None
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise HeedfulError(f"the beam is {self.beam}: give at least 1 (1 is greedy).")
+        if self.beam < 1 or (self.noise and self.beam > 1):
+            raise HeedfulError(
+                f"the beam is {self.beam}: give at least 1 (1 is greedy), and 1 for a sample."
+            )
         if not 0 < self.longest < math.inf:
             raise HeedfulError(f"`longest` is {self.longest}: give a number above 0.")
         if not 0 <= self.length_penalty < math.inf:
@@ -118,14 +139,17 @@ def generate(
 
 @torch.no_grad()
 def greedy(writer: Writer, batch: Batch, edits: Edits | None, search: Search) -> list[list[int]]:
-    """Always the likeliest token."""
+    """Always the likeliest token, or with noise a sample."""
     written: list[list[int]] = [[] for _ in batch.ids]
     limits = search.limits(batch)
     rows = torch.arange(len(batch), device=limits.device)
     state, tokens = writer.start(batch, edits), torch.full_like(rows, START)
     for t in range(int(limits.max()) if len(batch) else 0):
         logits, state = writer.step(state, tokens, t)
-        tokens = next_log_p(logits).argmax(-1)
+        scores = next_log_p(logits)
+        if search.noise is not None:
+            scores = search.noise(scores, tuple(batch.ids[row] for row in rows.tolist()), t)
+        tokens = scores.argmax(-1)
         for row, token in zip(rows.tolist(), tokens.tolist(), strict=True):
             written[row] += [token] * (token != END)
         going = ((tokens != END) & (limits[rows] > t + 1)).nonzero().squeeze(-1)

@@ -10,35 +10,48 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from typing import Protocol
 
 import numpy as np
 
-from heedful import models
 from heedful.errors import HeedfulError
 from heedful.models import Gumbel
 from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskListWriter
 from heedful.targets.document import Document, Row, Truncation, truncation
-from heedful.targets.options import LONGEST, Loading, Prompt, Reading
-from heedful.targets.pretrained import (
-    ANSWER,
-    CAUSAL,
-    CLASSIFIER,
-    CONTRASTED,
-    OTHERWISE,
-    THIS,
-    Loaded,
-    Task,
-    encode_documents,
-    encode_some,
-    encode_target,
-    longest,
-    start_token,
-)
+from heedful.targets.options import Loading, Reading
 from heedful.targets.target import AuditTarget
 
 SILENT = "the model writes no answer"
 GIVEN = "--answer TEXT, --answer-column NAME or --generate N"
+OTHERWISE = ("anything else", "this answer")
+CONTRASTED = ("the other answer", "this answer")
+THIS = 1
+"""The class that is explained of an answer."""
+Said = tuple[list[int], list[int]]
+"""What a decoder begins with (nothing in a language model), and the tokens of an answer."""
+
+
+class WritingModel(Protocol):
+    """A model that writes, and its tokenizer. `decodes` says that a decoder of its own writes the
+    answer, and not the model that reads the text."""
+
+    name: str
+    decodes: bool
+
+    def row(self, document: Document, before: int) -> tuple[Row, bool]:
+        """The row of a text that leaves room for so many tokens to be written before the last one,
+        and whether the text was cut."""
+        ...
+
+    def tokens(self, text: str, document: Document) -> Said:
+        """Those of an answer that was given; one that the model cannot write is refused."""
+        ...
+
+    def write(self, row: Row, document: Document, most: int, noise: Gumbel | None) -> Said:
+        """What the model writes, of at most so many tokens; without those that end an answer."""
+        ...
+
+    def text(self, answer: Sequence[int]) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -52,33 +65,31 @@ class Encoded:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-def encode(
-    loaded: Loaded, task: Task, documents: Sequence[Document], loading: Loading, seed: int
+def encode_answers(
+    writer: WritingModel, documents: Sequence[Document], loading: Loading, seed: int
 ) -> Encoded:
-    """The rows that the model is given, with answers where it is asked for them."""
-    limit, prompt = longest(loaded, loading.max_length), prompt_of(loaded, loading)
-    if task.kind != ANSWER:
-        return Encoded(documents, *encode_documents(loaded.tokenizer, documents, limit, prompt))
-    writer = Answers(loaded, loading, limit, prompt, seed)
+    """The rows that the model is given, each with what it is asked for."""
+    answers = Answers(writer, loading, seed)
     kept, rows, cut = DiskListWriter(DOCUMENTS), DiskListWriter(ROWS), list[bool]()
     for document in documents:
-        found = writer.encode(document)
+        found = answers.encode(document)
         if found is not None:
             kept.add(found[0])
             rows.add(found[1])
             cut.append(found[2])
     if not cut:
         raise HeedfulError(
-            f"{loaded.name} writes no answer to any of the texts: give answers ({GIVEN}), or "
-            f"another --template."
+            f"{writer.name} writes no answer to any of the texts: give answers ({GIVEN}), or "
+            f"other texts."
         )
     asked, encoded = kept.done(), rows.done()
     lost, silent = truncation(zip(encoded, asked, cut, strict=True)), len(documents) - len(cut)
     return Encoded(asked, encoded, lost, {SILENT: silent} if silent else {})
 
 
-def asks_for_answers(reading: Reading, loading: Loading) -> bool:
-    """Whether an answer is explained; options that do not go together are refused."""
+def asks_for_answers(reading: Reading, loading: Loading, references: bool = False) -> bool:
+    """Whether an answer is explained; options that do not go together are refused. `references`
+    are answers that the texts bring along, where no others are named."""
     sources = {
         "--answer": loading.answer,
         "--answer-column": reading.answer_column,
@@ -91,10 +102,10 @@ def asks_for_answers(reading: Reading, loading: Loading) -> bool:
     if None not in others:
         raise HeedfulError("--contrast and --contrast-column say the same: give one of them.")
     contrasted = others != [None, None]
-    if not given:
+    if not given and not references:
         _refuse_without_answer(loading, contrasted)
         return False
-    if loading.label_words is not None:
+    if given and loading.label_words is not None:
         raise HeedfulError(
             f"label_words (--label-words) and an answer ({given[0]}) are two questions: leave one "
             f"of them out."
@@ -121,45 +132,13 @@ def _refuse_without_answer(loading: Loading, contrasted: bool) -> None:
             raise HeedfulError(f"{option} is about an answer, and there is none: add {GIVEN}.")
 
 
-def prompt_of(loaded: Loaded, loading: Loading) -> Prompt:
-    """What stands around the text: the template, within the tokenizer's own for a chat."""
-    if not loading.chat:
-        return loading.prompt
-    if loaded.kind != CAUSAL or not getattr(loaded.tokenizer, "chat_template", None):
-        raise HeedfulError(
-            f"{loaded.name} has no chat template: leave --chat out, and write the prompt as a "
-            f"--template."
-        )
-    message = [{"role": "user", "content": loading.template}]
-    try:
-        whole = loaded.tokenizer.apply_chat_template(
-            message, tokenize=False, add_generation_prompt=True
-        )
-    except Exception as error:  # a template is a program and may raise anything
-        raise HeedfulError(
-            f"the chat template of {loaded.name} cannot be used "
-            f"({models.first_sentence(error)}): leave --chat out, and write a --template."
-        ) from error
-    if str(whole).count("{text}") != 1:
-        raise HeedfulError(
-            f"the chat template of {loaded.name} does not hold the user's text once: leave --chat "
-            f"out, and write a --template."
-        )
-    before, _, after = str(whole).partition("{text}")
-    return Prompt(before, after, special=True)
-
-
 class Answers:
     """Asks one model about the answers to texts, one after the other."""
 
-    def __init__(
-        self, loaded: Loaded, loading: Loading, limit: int, prompt: Prompt, seed: int
-    ) -> None:
-        self.loaded, self.loading, self.limit = loaded, loading, limit
-        self.prompt, self.seed = prompt, seed
-        self.tokenizer, self.decodes = loaded.tokenizer, loaded.kind != CAUSAL
-        room = models.max_positions(loaded.module.config)
-        self.written_limit = min(limit, LONGEST if room is None else room)
+    def __init__(self, writer: WritingModel, loading: Loading, seed: int) -> None:
+        self.writer, self.loading = writer, loading
+        heat = loading.temperature
+        self.noise = None if heat is None else Gumbel(heat, seed)
 
     def encode(self, document: Document) -> tuple[Document, Row, bool] | None:
         """The document with its answer, its row, and whether the text was cut; None where the
@@ -167,11 +146,11 @@ class Answers:
         if self.loading.generate is None:
             return self._given(document)
         most = self.loading.generate
-        row, short = self._row(document, most)
-        start, answer = self._parted(self._write(row, document, most))
+        row, short = self.writer.row(document, most)
+        start, answer = self.writer.write(row, document, most, self.noise)
         if not answer:
             return None
-        text = self.tokenizer.decode(answer, clean_up_tokenization_spaces=False)
+        text = self.writer.text(answer)
         document = replace(document, answer=text, instead=document.instead or self.loading.contrast)
         return document, self._asked(row, document, start, answer), short
 
@@ -179,57 +158,14 @@ class Answers:
         text = document.answer if self.loading.answer is None else self.loading.answer
         document = replace(document, answer=text, instead=document.instead or self.loading.contrast)
         start, answer = self._tokens(str(text), document)
-        row, short = self._row(document, len(start) + len(answer) - 1)
+        row, short = self.writer.row(document, len(start) + len(answer) - 1)
         return document, self._asked(row, document, start, answer), short
 
-    def _row(self, document: Document, more: int) -> tuple[Row, bool]:
-        """The row of the text, where so many tokens are written before the last one."""
-        room = self.written_limit if self.decodes else self.limit - 1
-        if more > room:
-            raise HeedfulError(
-                f"the answer to {document.id!r} has {more + 1} tokens, and {self.loaded.name} has "
-                f"room for {room}: give a shorter one (--generate), or raise --max-length."
-            )
-        room = self.limit if self.decodes else self.limit - more
-        return next(encode_some(self.tokenizer, [document], room, self.prompt))
-
-    def _write(self, row: Row, document: Document, most: int) -> list[int]:
-        heat = self.loading.temperature
-        noise = None if heat is None else Gumbel(heat, self.seed, document.id)
-        return models.write(self.loaded.module, row.tokens.tolist(), most, noise)
-
-    def _tokens(self, text: str, document: Document) -> tuple[list[int], list[int]]:
-        """What a decoder begins with, and the tokens of an answer that was given."""
-        if self.decodes:
-            asked = replace(document, texts={"a": text}, words={"a": ()})
-            ids = encode_target(self.tokenizer, asked).tokens.tolist()
-            start, answer = self._parted([start_token(self.loaded.module.config), *ids])
-        else:
-            with models.tokenizing(self.tokenizer.name_or_path):
-                ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-            start, answer = [], list(ids)
-        self._check(text, ids, answer, document)
-        return start, answer
-
-    def _check(self, text: str, ids: list[int], answer: list[int], document: Document) -> None:
-        size = models.token_embeddings(self.loaded.module).weight.shape[0]
-        if text.strip() and (self.tokenizer.unk_token_id in ids or max(ids, default=0) >= size):
-            raise HeedfulError(
-                f"the answer {text[:60]!r} to {document.id!r} has a token that {self.loaded.name} "
-                f"does not know: write it with others."
-            )
+    def _tokens(self, text: str, document: Document) -> Said:
+        start, answer = self.writer.tokens(text, document)
         if not text.strip() or not answer:
             raise HeedfulError(f"the answer to {document.id!r} is empty: write at least one word.")
-
-    def _parted(self, ids: list[int]) -> tuple[list[int], list[int]]:
-        """The special tokens that a decoder begins with, and the tokens up to the next one."""
-        special = set(self.tokenizer.all_special_ids)
-        start = ids[:1] if self.decodes else []
-        rest = ids[len(start) :]
-        if self.decodes:
-            start += takewhile(lambda token: token in special, rest)
-        plain = ids[len(start) :]
-        return start, list(takewhile(lambda token: token not in special, plain))
+        return start, answer
 
     def _asked(self, row: Row, document: Document, start: list[int], answer: list[int]) -> Row:
         """The row with the answer: all of it, one of its tokens, or where it parts from another."""
@@ -248,7 +184,7 @@ class Answers:
             before, tokens = answer[:apart], answer[apart : apart + 1]
             instead = np.array(other[apart : apart + 1], dtype=np.int64)
         written = np.array([*start, *before], dtype=np.int64)
-        given = replace(row, target=written) if self.decodes else row.followed_by(written)
+        given = replace(row, target=written) if self.writer.decodes else row.followed_by(written)
         return replace(given, answer=np.array(tokens, dtype=np.int64), instead=instead)
 
     def _parting(self, own: list[int], other: list[int], document: Document) -> int:
@@ -264,17 +200,24 @@ class Answers:
         return apart
 
 
-def check_writes(loaded: Loaded, answers: bool) -> None:
-    """An answer is asked of models that write, and of some nothing else can be asked."""
-    if answers and loaded.kind == CLASSIFIER:
-        raise HeedfulError(
-            f"{loaded.name} classifies texts and writes no answers: leave out {GIVEN}."
-        )
-    if not answers and loaded.kind not in (CAUSAL, CLASSIFIER):
-        raise HeedfulError(
-            f"{loaded.name} reads a text and writes another: say which answer to explain, with "
-            f"{GIVEN}."
-        )
+def no_answer(name: str) -> HeedfulError:
+    return HeedfulError(
+        f"{name} reads a text and writes another: say which answer to explain, with {GIVEN}."
+    )
+
+
+def too_long(document: Document, before: int, room: int, name: str) -> HeedfulError:
+    return HeedfulError(
+        f"the answer to {document.id!r} takes {before + 1} tokens, and {name} has room for {room}: "
+        f"give a shorter one (--generate), or raise --max-length."
+    )
+
+
+def unknown_token(text: str, document: Document, name: str) -> HeedfulError:
+    return HeedfulError(
+        f"the answer {text[:60]!r} to {document.id!r} has a token that {name} does not know: write "
+        f"it with others."
+    )
 
 
 def asked_for_answers(draft: AuditTarget, loading: Loading) -> AuditTarget:

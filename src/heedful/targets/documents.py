@@ -356,7 +356,8 @@ def corpus_of(name: str, reading: Reading) -> CorpusSpec:
 
 
 def prepared_records(prepared: Prepared, split: str) -> Records:
-    """A split of a prepared corpus as records: its words are its tokens."""
+    """A split of a prepared corpus as records: its words are its tokens. What a corpus for
+    generation has to be written is side b, and its examples have no label."""
     items = DiskList.of(_prepared(prepared.split(split), prepared.labels), RECORDS)
     where = f"{corpus_name(prepared.run)}, {split} split"
     return Records(items, prepared.labels, where, numbered=True)
@@ -385,7 +386,7 @@ def _prepared(part: Split, labels: tuple[str, ...]) -> Iterator[Record]:
         yield Record(
             name,
             {side: part.text(index, side) for side in part.sides},
-            (labels[int(part.labels[index])],),
+            (labels[int(part.labels[index])],) if labels else None,
             spans,
             rationales or None,
             None if part.clusters is None else part.clusters[index],

@@ -26,13 +26,7 @@ from heedful.models import (
     one_label,
     regression,
 )
-from heedful.targets.answers import (
-    asked_for_answers,
-    asks_for_answers,
-    check_writes,
-    encode,
-    prompt_of,
-)
+from heedful.targets.answers import asked_for_answers, asks_for_answers
 from heedful.targets.disk_list import DOCUMENTS, DiskList
 from heedful.targets.document import on_trial
 from heedful.targets.documents import Documents, documents_of, find_records
@@ -53,6 +47,7 @@ from heedful.targets.pretrained import (
     task_of,
     token_spans,
 )
+from heedful.targets.pretrained_writer import check_writes, encode, prompt_of
 from heedful.targets.target import (
     AuditTarget,
     finish,

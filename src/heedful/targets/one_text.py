@@ -20,7 +20,7 @@ from heedful import models
 from heedful.errors import HeedfulError
 from heedful.targets.document import Document, Row, Span, pad
 from heedful.targets.documents import documents_of, find_records
-from heedful.targets.open import hugging_face, is_own, open_target
+from heedful.targets.open import hugging_face, is_own, open_target, own_writer
 from heedful.targets.options import ANSWERING, Loading, Prompt, Reading, reading_and_loading
 from heedful.targets.pretrained import (
     BLANK,
@@ -81,10 +81,15 @@ def open_text(model: Any, texts: Mapping[str, str], **options: Any) -> Iterator[
     are those of `Loading`, and `store`."""
     reading, loading = reading_and_loading({**options, "label_column": None})
     if is_own(model, reading):
-        if "target" in texts:
+        asked, written = dict(texts), own_writer(model, reading)
+        if written and "target" not in texts:
+            raise no_target("this model")
+        if written:
+            options["answer"] = asked.pop("target")
+        elif "target" in texts:
             raise HeedfulError("this model reads texts and writes none: leave the target out.")
         columns = {"text_b_column": "text_b"} if "text_b" in texts else {}
-        with open_target(model, [dict(texts)], label_column=None, **columns, **options) as subject:
+        with open_target(model, [asked], label_column=None, **columns, **options) as subject:
             yield one_text(subject)
         return
     loaded = _loaded(model, reading, loading)
@@ -101,6 +106,8 @@ def open_texts(
     model that writes is refused."""
     reading, loading = reading_and_loading({**options, "label_column": None})
     if is_own(model, reading):
+        if own_writer(model, reading):
+            raise HeedfulError("this model writes texts: give a model that reads.")
         records = [{"id": str(place), "text": text} for place, text in enumerate(texts)]
         own = {"id_column": "id", "label_column": None, "words": words}
         with open_target(model, records, **own, **options) as subject:
@@ -142,7 +149,9 @@ def one_text(subject: AuditTarget, index: int = 0) -> OneText:
     """Of a model that is open already, one of its documents."""
     row, document = subject.rows[index], subject.documents[index]
     sides = {"a": _token_text(row, document, subject.spell)}
-    if any("target" in (site.keys, site.queries) for site in subject.model.sites):
+    if row.target is not None and subject.spell is not None:
+        sides["target"] = _of_no_word(subject.spell(row.target.tolist()))
+    elif any("target" in (site.keys, site.queries) for site in subject.model.sites):
         sides["target"] = _moved(sides["a"])
     batch = subject.encode([index])
     return OneText(subject.family, subject.model, batch, sides, 1, subject.notes, subject.unit)
@@ -173,6 +182,13 @@ def _encoded(
     return batch, sides, (cut,) if lost else ()
 
 
+def no_target(name: str) -> HeedfulError:
+    return HeedfulError(
+        f"{name} reads a text and writes another: give what it wrote as target=…, to see how its "
+        f"decoder attends."
+    )
+
+
 def writes(module: Any) -> bool:
     """Whether an encoder's states are read by a decoder that writes."""
     return bool(module.config.is_encoder_decoder and module.can_generate())
@@ -181,10 +197,7 @@ def writes(module: Any) -> bool:
 def _check_texts(loaded: Loaded, texts: Mapping[str, str], loading: Loading) -> None:
     if writes(loaded.module):
         if "target" not in texts:
-            raise HeedfulError(
-                f"{loaded.name} reads a text and writes another: give what it wrote as target=…, "
-                f"to see how its decoder attends."
-            )
+            raise no_target(loaded.name)
         if "text_b" in texts:
             raise HeedfulError(f"{loaded.name} reads one text: give the other as target=…")
     elif "target" in texts:
@@ -273,6 +286,13 @@ def _token_text(row: Row, document: Document, spell: Spell | None) -> TokenText:
     parts = np.maximum.accumulate([int(word >= first) for word in words])
     special = tuple((~row.mask).tolist())
     return TokenText(tokens, words, surface, special, tuple(parts.tolist()))
+
+
+def _of_no_word(tokens: tuple[str, ...]) -> TokenText:
+    """What a decoder has written, its start first."""
+    size = len(tokens)
+    special = (True, *(False,) * (size - 1))
+    return TokenText(tokens, (-1,) * size, (), special, (0,) * size)
 
 
 def _by_marks(tokenizer: Any, ids: list[int], limit: int) -> tuple[Row, TokenText]:

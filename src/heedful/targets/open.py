@@ -13,21 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful import models
-from heedful.data import Prepared
 from heedful.errors import HeedfulError
 from heedful.keywords import takes
 from heedful.specs import PrepareSpec, spec_from_plain
-from heedful.store import Run, Store, store_of
+from heedful.store import Run, Store
+from heedful.targets.answers import asks_for_answers, no_answer
 from heedful.targets.document import Document, Row
 from heedful.targets.documents import check_source, corpus_name
-from heedful.targets.options import LONGEST, Loading, Reading, reading_and_loading
+from heedful.targets.options import Loading, Reading, reading_and_loading
 from heedful.targets.run import (
+    RunWriter,
+    check_run,
     find_run,
+    longest,
     open_run,
+    read_answers,
     read_texts,
     reads_pairs,
     unknown_note,
     words_lost,
+    writes,
 )
 from heedful.targets.target import AuditTarget, unseen
 from heedful.units import DOCUMENT, TOKEN, WORD, by_unit
@@ -123,6 +128,12 @@ def is_own(model: Any, reading: Reading) -> bool:
     return isinstance(model, Adapter) or (run is not None and not run.has(FINE_TUNED))
 
 
+def own_writer(model: Any, reading: Reading) -> bool:
+    """Whether it is a run of ours that writes texts."""
+    run = _run(model, reading)
+    return run is not None and not run.has(FINE_TUNED) and writes(check_run(run))
+
+
 def hugging_face(model: Any, reading: Reading, loading: Loading, asked: bool = True) -> Loaded:
     """`asked` models must decide something (`load`)."""
     from heedful.targets.pretrained import adopt, load
@@ -203,13 +214,19 @@ def open_asked(model: str | Path | Run, **options: Any) -> AbstractContextManage
 @contextmanager
 def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
     """Some texts of its own corpus are at hand, to begin with."""
-    few = replace(reading, n=EXAMPLES, label_column="label")
+    few, prepared = replace(reading, n=EXAMPLES, label_column="label"), check_run(run)
+    if writes(prepared) and not asks_for_answers(reading, loading):
+        raise no_answer(f"run {run.key}")
     with open_run(run, None, few, loading) as subject:
-        prepared = Prepared(store_of(run).open(run.source("corpus")))
-        limit = LONGEST if loading.max_length is None else loading.max_length
+        writer = subject.model.model if isinstance(subject.model, models.Answering) else None
 
         def read(texts: dict[str, Any], reading: Reading) -> Read:
-            documents, rows = read_texts(run, prepared, [texts], reading, limit)
+            if writer is not None:
+                own = RunWriter(run, prepared, writer, longest(loading))
+                encoded = read_answers(own, [texts], reading, loading)[1]
+                documents, rows = encoded.documents, encoded.rows
+            else:
+                documents, rows = read_texts(run, prepared, [texts], reading, longest(loading))
             lost = words_lost(rows[0], documents[0])
             return documents[0], rows[0], (*unknown_note(rows), *_cut(lost, reading.unit))
 
@@ -219,9 +236,9 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
 
 @contextmanager
 def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Iterator[Asked]:
-    from heedful.targets.answers import asks_for_answers, encode, prompt_of
     from heedful.targets.hf import documents_as, open_hf
     from heedful.targets.pretrained import CLASSIFIER, check_tokens, load, task_of
+    from heedful.targets.pretrained_writer import encode, prompt_of
 
     loaded = load(source, loading)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from heedful import models
 from heedful.errors import HeedfulError, unknown_name
+from heedful.targets.answers import OTHERWISE
 from heedful.targets.disk_list import ROWS, DiskList, DiskListWriter
 from heedful.targets.document import (
     Document,
@@ -338,10 +339,6 @@ ASKING = (NEXT, LABEL_WORDS, ANSWER)
 """What a prompt asks for."""
 UNLABELLED = (NEXT, ANSWER)
 """What needs no labels, and has no use for them."""
-OTHERWISE = ("anything else", "this answer")
-CONTRASTED = ("the other answer", "this answer")
-THIS = 1
-"""The class that is explained of an answer."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from heedful.data import (
     Prepared,
@@ -22,8 +23,19 @@ from heedful.data import (
 )
 from heedful.errors import HeedfulError
 from heedful.interventions import restored
-from heedful.specs import UNKNOWN
+from heedful.models import Answering, Family, Gumbel, Search, generate
+from heedful.specs import START, UNKNOWN
 from heedful.store import Run, Store, store_of
+from heedful.targets.answers import (
+    Encoded,
+    Said,
+    asked_for_answers,
+    asks_for_answers,
+    encode_answers,
+    no_answer,
+    too_long,
+    unknown_token,
+)
 from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskList
 from heedful.targets.document import (
     Document,
@@ -31,12 +43,15 @@ from heedful.targets.document import (
     Span,
     framed,
     on_trial,
+    pad,
+    split_words,
     truncation,
     words_of,
 )
 from heedful.targets.documents import Documents, documents_of, find_records, prepared_records
 from heedful.targets.options import ANSWERING, LONGEST, Loading, Reading
-from heedful.targets.target import AuditTarget, finish_labelled, weights_digest
+from heedful.targets.target import AuditTarget, finish, finish_labelled, weights_digest
+from heedful.types import Batch
 
 Tokenizer = Callable[[Iterable[str]], Iterator[Tokens]]
 _KEY = r"(model|corpus|probe|study|audit)-[0-9a-f]{1,16}"
@@ -64,56 +79,188 @@ def find_run(source: str | Path | Run, store: Store | None) -> Run | None:
 @contextmanager
 def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterator[AuditTarget]:
     """`data` left out, or the name of its own corpus, is the corpus it was trained on."""
+    prepared = check_run(run)
+    yield (_writer if writes(prepared) else _classifier)(run, prepared, data, reading, loading)
+
+
+def check_run(run: Run) -> Prepared:
+    """The corpus of a model; what cannot be audited is refused."""
     if run.kind != "model":
         raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
-    loading.refuse(f"run {run.key}", "label", "label_words", "template", *ANSWERING)
-    corpus, spec = store_of(run).open(run.source("corpus")), run.spec
-    prepared = Prepared(corpus)
-    if prepared.task == "generation":
-        raise HeedfulError(
-            f"run {run.key} writes texts, and an audit needs a decision: use `heedful study` or "
-            f"probes on it, or audit a classifier."
-        )
+    corpus = store_of(run).open(run.source("corpus"))
     if corpus.fact("prepare.tokenizer", str) == "bpe":
         raise HeedfulError(
             f"run {run.key} reads sub-words, and an audit is of words: train one with another "
             f"tokenizer than bpe."
         )
-    if spec.blind:
+    if run.spec.blind:
         raise HeedfulError(
             f"run {run.key} never sees impermissible tokens, and an audit shows whole texts: use "
             f"`heedful study` or probes on it, or audit a model that is not blind."
         )
-    limit = LONGEST if loading.max_length is None else loading.max_length
-    documents, rows = read_texts(run, prepared, data, reading, limit)
-    model = restored(run, loading.best_device).to(loading.torch_dtype)
-    key = {
-        "family": spec.family,
-        "run": run.key,
-        "weights": weights_digest(model),
-        "tokenizer": corpus.key,
-        "dtype": loading.dtype or "float32",
-        "max_length": limit,
-    }
+    return Prepared(corpus)
+
+
+def writes(prepared: Prepared) -> bool:
+    """Whether models of the corpus write texts."""
+    return prepared.task == "generation"
+
+
+def _classifier(
+    run: Run, prepared: Prepared, data: Any, reading: Reading, loading: Loading
+) -> AuditTarget:
+    loading.refuse(f"run {run.key}", "label", "label_words", "template", *ANSWERING)
+    documents, rows = read_texts(run, prepared, data, reading, longest(loading))
     cut = (
         (row, document, words_lost(row, document) > 0)
         for row, document in zip(rows, documents, strict=True)
     )
     draft = AuditTarget(
-        model,
+        restored(run, loading.best_device).to(loading.torch_dtype),
         documents.items,
         prepared.labels,
         rows,
         truncation(cut),
         documents.source,
-        spec.name,
+        run.spec.name,
         loading.best_device,
-        key,
+        {},
         documents.dropped,
         unknown_note(rows),
         unit=documents.unit,
     )
-    yield finish_labelled(draft, documents, loading.label_map)
+    draft = replace(draft, key=_key(run, draft.model, loading))
+    return finish_labelled(draft, documents, loading.label_map)
+
+
+def _key(run: Run, model: Any, loading: Loading) -> dict[str, Any]:
+    return {
+        "family": run.spec.family,
+        "run": run.key,
+        "weights": weights_digest(model),
+        "tokenizer": run.source("corpus"),
+        "dtype": loading.dtype or "float32",
+        "max_length": longest(loading),
+    }
+
+
+def longest(loading: Loading) -> int:
+    return LONGEST if loading.max_length is None else loading.max_length
+
+
+def _writer(
+    run: Run, prepared: Prepared, data: Any, reading: Reading, loading: Loading
+) -> AuditTarget:
+    """Asked for answers: the references of its own corpus, where no others are named."""
+    name = f"run {run.key}"
+    loading.refuse(name, "label", "label_words", "label_map", "template", "chat")
+    own = _is_own_corpus(prepared, data)
+    given = asks_for_answers(reading, loading, references=own)
+    if not given:
+        raise no_answer(name)
+    model = restored(run, loading.best_device).to(loading.torch_dtype)
+    writer = RunWriter(run, prepared, model, longest(loading))
+    documents, encoded = read_answers(writer, data, reading, loading)
+    references = own and loading.answer is None and loading.generate is None
+    draft = AuditTarget(
+        Answering(model, loading.answer_score),
+        encoded.documents,
+        (),
+        encoded.rows,
+        encoded.truncated,
+        documents.source,
+        run.spec.name,
+        loading.best_device,
+        _key(run, model, loading),
+        {**documents.dropped, **encoded.dropped},
+        (*unknown_note(encoded.rows), *((REFERENCES,) if references else ())),
+        spell=writer.spell,
+        unit=documents.unit,
+    )
+    return finish(asked_for_answers(draft, loading), documents.digest)
+
+
+REFERENCES = "the answers are the corpus's own, whatever the model would write."
+UNKNOWN_WORDS = "its reference has a word that the model does not know"
+
+
+class RunWriter:
+    """Keeps `heedful.targets.answers.WritingModel`."""
+
+    decodes = True
+
+    def __init__(self, run: Run, prepared: Prepared, model: Family, limit: int) -> None:
+        self.run, self.prepared, self.model, self.limit = run, prepared, model, limit
+        self.name, self.vocabulary = f"run {run.key}", _vocabulary(prepared)
+
+    def row(self, document: Document, before: int) -> tuple[Row, bool]:
+        if before > self.limit:
+            raise too_long(document, before, self.limit, self.name)
+        row = _row_of(alone(document), self.vocabulary, (), self.limit)
+        return row, words_lost(row, document) > 0
+
+    def tokens(self, text: str, document: Document) -> Said:
+        """A reference was cut with its corpus."""
+        reference = document.words.get("b") if text == document.texts.get("b") else None
+        ids = self.encode(text, _cutting(self.prepared)(text) if reference is None else reference)
+        if UNKNOWN in ids:
+            raise unknown_token(text, document, self.name)
+        return [START], ids
+
+    def encode(self, text: str, spans: tuple[Span, ...]) -> list[int]:
+        words = [_normalised(text[start:end]) for start, end in spans]
+        ids: list[int] = self.vocabulary.encode(words)[1:-1].tolist()
+        return ids
+
+    def write(self, row: Row, document: Document, most: int, noise: Gumbel | None) -> Said:
+        batch = Batch((document.id,), {"a": pad([row])}, torch.tensor([-1]))
+        device = next(self.model.parameters()).device
+        search = Search(longest=most, noise=noise)
+        return [START], generate(self.model, batch.to(device), search=search)[0]
+
+    def text(self, answer: Sequence[int]) -> str:
+        return " ".join(self.spell(answer))
+
+    def spell(self, tokens: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.vocabulary.words[token] for token in tokens)
+
+
+def read_answers(
+    writer: RunWriter, data: Any, reading: Reading, loading: Loading
+) -> tuple[Documents, Encoded]:
+    """Texts with their answers, as the model of the run reads and writes them."""
+    if reading.text_b_column is not None:
+        raise HeedfulError(f"{writer.name} reads one text: leave text_b_column out.")
+    read = _documents(writer.prepared, data, replace(reading, label_column=None))
+    if loading.answer is None and loading.generate is None and "b" in read[0].texts:
+        read = _with_references(read, writer)
+    encoded = encode_answers(writer, read.items, loading, reading.seed)
+    return read, replace(encoded, documents=DiskList.of(map(alone, encoded.documents), DOCUMENTS))
+
+
+def _with_references(read: Documents, writer: RunWriter) -> Documents:
+    """Each document with its reference as its answer; less those that the model cannot write."""
+    known = DiskList.of(
+        (
+            replace(document, answer=document.texts["b"])
+            for document in read
+            if UNKNOWN not in writer.encode(document.texts["b"], document.words["b"])
+        ),
+        DOCUMENTS,
+    )
+    gone = len(read) - len(known)
+    if not len(known):
+        raise HeedfulError(
+            f"every reference of {read.source} has a word that {writer.name} does not know: let it "
+            f"write the answers (--generate N)."
+        )
+    dropped = {**read.dropped, **({UNKNOWN_WORDS: gone} if gone else {})}
+    return replace(read, items=known, marks=read.marks[: len(known)], dropped=dropped)
+
+
+def alone(document: Document) -> Document:
+    """Without the text that a model writes."""
+    return replace(on_trial(document), texts={"a": document.texts["a"]})
 
 
 def read_texts(
@@ -132,7 +279,7 @@ def read_texts(
     documents = read
     if "b" in read[0].texts:
         documents = replace(read, items=DiskList.of(map(on_trial, read), DOCUMENTS))
-    vocabulary, labels = Vocabulary(tuple(prepared.words), ()), prepared.labels
+    vocabulary, labels = _vocabulary(prepared), prepared.labels
     rows = DiskList.of((_row_of(each, vocabulary, labels, limit) for each in read), ROWS)
     return documents, rows
 
@@ -146,16 +293,34 @@ def reads_pairs(run: Run) -> bool:
     return run.spec.family == "pair"
 
 
+def _vocabulary(prepared: Prepared) -> Vocabulary:
+    return Vocabulary(tuple(prepared.words), ())
+
+
+def _is_own_corpus(prepared: Prepared, data: Any) -> bool:
+    named = isinstance(data, str) and data == prepared.run.fact("piece", str)
+    return data is None or named
+
+
 def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
     """Words are the model's tokens: new texts are cut as its corpus was."""
-    if data is None or data == prepared.run.fact("piece", str):
+    if _is_own_corpus(prepared, data):
         reading.refuse_params("the corpus of a run, as it was prepared,")
         reading.refuse_columns("the corpus of a run")
         return documents_of(prepared_records(prepared, reading.part), reading)
-    name = prepared.run.fact("prepare.tokenizer", str)
-    if name != "given":
-        reading = replace(reading, words=partial(_spans, tokenizer(name)))
+    if prepared.run.fact("prepare.tokenizer", str) != GIVEN:
+        reading = replace(reading, words=_cutting(prepared))
     return documents_of(find_records(data, reading), reading)
+
+
+GIVEN = "given"
+"""Tokens that a corpus brought along: new texts are cut by nobody's rules but ours."""
+
+
+def _cutting(prepared: Prepared) -> Callable[[str], tuple[Span, ...]]:
+    """How new texts are cut into words."""
+    name = prepared.run.fact("prepare.tokenizer", str)
+    return split_words if name == GIVEN else partial(_spans, tokenizer(name))
 
 
 def _spans(cut: Tokenizer, text: str) -> tuple[Span, ...]:

@@ -72,7 +72,7 @@ def _where(change: Change, call: SiteCall) -> Tensor:
         every = torch.arange(heads, device=every.device) == change.head
     rows = torch.ones(queries, dtype=torch.bool, device=every.device)
     if change.queries == READING:
-        rows = change.each.reading
+        rows = change.each.reading[call.step : call.step + queries]
     return every[None, :, None, None] & rows[None, None, :, None]
 
 

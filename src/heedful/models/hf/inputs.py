@@ -19,7 +19,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError
+from heedful.models.answering import answer_logits, check_score
 from heedful.types import Answer, Batch, Text
 
 
@@ -173,60 +174,17 @@ def label_words(tokens: Sequence[int]) -> Head:
     return lambda output, inputs: next_token(output, inputs)[:, chosen]
 
 
-SCORES = ("mean", "sum")
-
-
 def answers(score: str = "mean") -> Head:
-    """One logit for "this answer", log p / (1 − p), against "anything else". With n tokens and
-    the score `mean`, log p = (1/n) Σ log p(token): p is their geometric mean, whatever the length;
-    with `sum` it is the probability of the whole answer. Where the answer stands against another
-    token, the logit is the difference of the two tokens' logits. A batch without an answer is
-    asked for the next token."""
-    if score not in SCORES:
-        raise unknown_name("answer score", score, list(SCORES))
+    """One logit for the batch's answer (`heedful.models.answer_logits`). A batch without an answer
+    is asked for the next token."""
+    check_score(score)
 
     def head(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
         if inputs.answer is None:
             return next_token(output, inputs)
-        if inputs.answer.instead is not None:
-            return _difference(output, inputs, inputs.answer)
-        tokens = inputs.answer.tokens
-        total = _log_probabilities(output.logits, inputs.last, tokens).sum(-1, keepdim=True)
-        return _odds(total / (tokens >= 0).sum(-1, keepdim=True) if score == "mean" else total)
+        return answer_logits(output.logits, inputs.last, inputs.answer, score)
 
     return head
-
-
-def _difference(output: Any, inputs: Inputs, answer: Answer) -> Float[Tensor, "b 1"]:
-    last = (answer.tokens >= 0).sum(-1, keepdim=True) - 1
-    pair = torch.cat([answer.tokens.gather(1, last), answer.instead[:, None]], 1)  # type: ignore[index]
-    own, other = next_token(output, inputs).double().gather(1, pair).unbind(-1)
-    return (own - other)[:, None]
-
-
-def _log_probabilities(
-    logits: Float[Tensor, "b q c"], last: Int[Tensor, " b"], tokens: Int[Tensor, "b n"]
-) -> Float[Tensor, "b n"]:
-    """log p of each token after those before it, float64; 0 after the last. It is −log(1 + odds
-    against the token), which keeps its digits where p is all but 1."""
-    there = tokens >= 0
-    first = last + 1 - there.sum(-1)
-    before = first[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
-    rows = there.nonzero()[:, 0]
-    scores, wanted = logits[rows, before[there]].double(), tokens[there][:, None]
-    others = scores.scatter(1, wanted, -torch.inf).logsumexp(-1)
-    found = F.logsigmoid(scores.gather(1, wanted)[:, 0] - others)
-    return found.new_zeros(tokens.shape).masked_scatter(there, found)
-
-
-_SMALLEST = 1e-300
-"""Where p is 1 to the last digit, 1 − p is taken for this."""
-
-
-def _odds(log_p: Float[Tensor, "b 1"]) -> Float[Tensor, "b 1"]:
-    """log p / (1 − p)."""
-    log_p = log_p.clamp_max(-_SMALLEST)
-    return log_p - (-torch.expm1(log_p)).log()
 
 
 def default_head(module: Any, output: Any) -> Head:

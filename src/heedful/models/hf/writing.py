@@ -13,35 +13,36 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from heedful.models.generation import Gumbel
 from heedful.models.hf.attach import inference
 from heedful.models.hf.folder import quiet
-from heedful.randomness import example_keys, keyed_uniform
 
 
 @dataclass
-class Gumbel:
-    """A processor of logits after which the largest is a sample of their softmax at this
-    temperature (Gumbel 1954)."""
+class _Sampling:
+    """Noise as a processor of logits."""
 
-    temperature: float
-    seed: int
+    noise: Gumbel
     example: str
     step: int = 0
 
     def __call__(
         self, tokens: Int[Tensor, "1 t"], scores: Float[Tensor, "1 c"]
     ) -> Float[Tensor, "1 c"]:
-        keys = example_keys(self.seed, (self.example,), "answer", self.step)
-        drawn = keyed_uniform(keys.to(scores.device), (scores.shape[-1],))
+        noisy = self.noise(scores, (self.example,), self.step)
         self.step += 1
-        return scores.double() / self.temperature - (-drawn.log()).log()
+        return noisy
 
 
-def write(module: Any, tokens: list[int], most: int, noise: Gumbel | None = None) -> list[int]:
+def write(
+    module: Any, tokens: list[int], most: int, example: str, noise: Gumbel | None = None
+) -> list[int]:
     """At most `most` new tokens: all that a decoder is given and writes, its start among them, or
     what a language model adds to the text."""
     given = torch.tensor([tokens], device=module.device)
-    options: dict[str, Any] = {} if noise is None else {"logits_processor": [noise]}
+    options: dict[str, Any] = {}
+    if noise is not None:
+        options["logits_processor"] = [_Sampling(noise, example)]
     padding = module.config.get_text_config().pad_token_id
     with quiet(), inference(module):
         found = module.generate(
