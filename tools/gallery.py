@@ -84,12 +84,13 @@ EXHIBITS = (
     Exhibit(
         "translation",
         "A translation model",
-        "An LSTM with attention that writes, trained by Heedful. Audits ask models of Hugging Face "
-        "about their answers. Of a model of ours, this is the page of a study: its score with and "
-        "without its attention, and how well attention finds the word that is translated.",
-        "study vashishth2019 --corpora toytranslation --attention additive --epochs 15 "
-        "--param n_train=2000 --param n_test=100 --param words=12 --param max_length=6 "
-        "-o translation",
+        "An LSTM with attention that writes, trained by Heedful on a toy language whose alignment "
+        "is known. Asked is why it writes the third word of each translation: its attention marks "
+        "the words that decide this. Of whole translations [the answer is no]"
+        "(howto/audit-a-model-that-writes.md#one-word-or-all-of-them).",
+        f"audit MODEL --n 60 --quick --token 3 {FEW} -o translation",
+        "train --corpus toytranslation --attention additive --epochs 15 --param n_train=2000 "
+        "--param n_test=100",
     ),
 )
 INTRO = """# Gallery

@@ -20,8 +20,8 @@ SMALL = ("--param", "n_train=60", "--param", "n_dev=20", "--param", "n_test=12")
 
 
 def make_shared(here: Path) -> Path:
-    """Two Hugging Face models, tables, a store with a run of each kind, an audit's folder, a
-    pack and two annotation studies."""
+    """Two Hugging Face models, tables, a store with a run of each kind, a model that writes in a
+    store of its own, an audit's folder, a pack and two annotation studies."""
     saved(here / "bert")
     saved(here / "gpt2", byte_pairs(), name="GPT2", task="language", vocab_size=300)
     (here / "good.csv").write_text(good_table())
@@ -30,6 +30,9 @@ def make_shared(here: Path) -> Path:
     store = ("--store", here / "store")
     tiny = ("--encoder", "average", "--hidden", "8", "--epochs", "1", "--threads", "1")
     _do("train", "--corpus", "planted", *SMALL, *tiny, *store)
+    small = ("--hidden", "8", "--epochs", "1", "--threads", "1", "--store", here / "writers")
+    _do("train", "--corpus", "toytranslation", *SMALL, *small)
+    (here / "writer").symlink_to(min((here / "writers" / "runs").glob("model-*")))
     study = ("--corpora", "planted", "--encoders", "average", "--epochs", "1", "--limit", "40")
     _do("study", "jain2019", *study, "--probes", "permutation", *store)
     audit = ("audit", here / "bert", here / "good.csv", *QUICK, *store)

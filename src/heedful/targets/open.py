@@ -218,17 +218,18 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
     if writes(prepared) and not asks_for_answers(reading, loading):
         raise no_answer(f"run {run.key}")
     with open_run(run, None, few, loading) as subject:
-        writer = subject.model.model if isinstance(subject.model, models.Answering) else None
+        model = subject.model
 
         def read(texts: dict[str, Any], reading: Reading) -> Read:
-            if writer is not None:
-                own = RunWriter(run, prepared, writer, longest(loading))
-                encoded = read_answers(own, [texts], reading, loading)[1]
-                documents, rows = encoded.documents, encoded.rows
+            if isinstance(model, models.Answering):
+                writer = RunWriter(run, prepared, model.model, longest(loading))
+                found = read_answers(writer, [texts], reading, loading)[1]
+                document, row = found.documents[0], found.rows[0]
             else:
                 documents, rows = read_texts(run, prepared, [texts], reading, longest(loading))
-            lost = words_lost(rows[0], documents[0])
-            return documents[0], rows[0], (*unknown_note(rows), *_cut(lost, reading.unit))
+                document, row = documents[0], rows[0]
+            lost = words_lost(row, document)
+            return document, row, (*unknown_note([row]), *_cut(lost, reading.unit))
 
         name = f"{subject.family} on {corpus_name(prepared.run)}"
         yield Asked(subject, name, ALWAYS if reads_pairs(run) else NEVER, read, _plain(reading))

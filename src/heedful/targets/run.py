@@ -23,7 +23,7 @@ from heedful.data import (
 )
 from heedful.errors import HeedfulError
 from heedful.interventions import restored
-from heedful.models import Answering, Family, Gumbel, Search, generate
+from heedful.models import Answering, Family, Gumbel, Search, Writer, generate
 from heedful.specs import START, UNKNOWN
 from heedful.store import Run, Store, store_of
 from heedful.targets.answers import (
@@ -155,10 +155,10 @@ def _writer(
     name = f"run {run.key}"
     loading.refuse(name, "label", "label_words", "label_map", "template", "chat")
     own = _is_own_corpus(prepared, data)
-    given = asks_for_answers(reading, loading, references=own)
-    if not given:
+    if not asks_for_answers(reading, loading, references=own):
         raise no_answer(name)
     model = restored(run, loading.best_device).to(loading.torch_dtype)
+    assert isinstance(model, Writer)
     writer = RunWriter(run, prepared, model, longest(loading))
     documents, encoded = read_answers(writer, data, reading, loading)
     references = own and loading.answer is None and loading.generate is None
