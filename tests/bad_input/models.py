@@ -147,6 +147,25 @@ HOSTILE: dict[str, Bad] = {
     "a quantized model": broken(
         config(quantization_config={"quant_method": "gptq"}), "full precision", "quantized"
     ),
+    "a head of ours without its sizes": broken(
+        config(architectures=["PooledForSequenceClassification"]), "a pooling", "pooled_head"
+    ),
+    "a head of ours that pools otherwise": broken(
+        config(
+            architectures=["PooledForSequenceClassification"],
+            pooled_head={"pooling": "max", "activation": "relu", "sizes": [4]},
+        ),
+        "a pooling",
+        "pooled_head",
+    ),
+    "a head of ours of other sizes": broken(
+        config(
+            architectures=["PooledForSequenceClassification"],
+            pooled_head={"pooling": "mean", "activation": "relu", "sizes": [10**30]},
+        ),
+        "and sizes",
+        "pooled_head",
+    ),
     "architectures of numbers": broken(config(architectures=[1, 2]), SAVED, "architectures"),
     "a type of model that is a list": broken(config(model_type=["bert"]), SAVED, "model_type"),
     "no type of model": broken(config(model_type=None), SAVED, "model_type"),

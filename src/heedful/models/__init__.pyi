@@ -64,6 +64,8 @@ from heedful.models.generation import greedy as greedy
 from heedful.models.hf.attach import attach as attach
 from heedful.models.hf.attach import max_positions as max_positions
 from heedful.models.hf.attach import token_embeddings as token_embeddings
+from heedful.models.hf.comparing import Imported as Imported
+from heedful.models.hf.config import POOLED as POOLED
 from heedful.models.hf.config import check_tokenizer as check_tokenizer
 from heedful.models.hf.folder import ModelFolder as ModelFolder
 from heedful.models.hf.folder import find_folder as find_folder
@@ -74,7 +76,6 @@ from heedful.models.hf.folder import read_folder as read_folder
 from heedful.models.hf.folder import tokenizing as tokenizing
 from heedful.models.hf.folder import transformers as transformers
 from heedful.models.hf.imported import FOLDER as FOLDER
-from heedful.models.hf.imported import Imported as Imported
 from heedful.models.hf.imported import import_model as import_model
 from heedful.models.hf.inputs import Head as Head
 from heedful.models.hf.inputs import Inputs as Inputs
@@ -88,6 +89,10 @@ from heedful.models.hf.inputs import regression as regression
 from heedful.models.hf.model import HuggingFace as HuggingFace
 from heedful.models.hf.model import LayerCache as LayerCache
 from heedful.models.hf.model import layers_of as layers_of
+from heedful.models.hf.pooled import (
+    PooledForSequenceClassification as PooledForSequenceClassification,
+)
+from heedful.models.hf.writing import Gumbel as Gumbel
 from heedful.models.hf.writing import write as write
 from heedful.models.hierarchical import Hierarchical as Hierarchical
 from heedful.models.hierarchical import Level as Level

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from heedful import models
 from heedful.errors import HeedfulError, unknown_name
@@ -55,13 +56,16 @@ def load(source: str | Path, loading: Loading, asked: bool = True) -> Loaded:
     must decide something; else only its attention is looked at."""
     library = models.transformers()
     folder = models.find_folder(source)
-    kind = (kind_of if asked else any_kind)(folder.config.get("architectures"), folder.name)
+    architectures = folder.config.get("architectures")
+    kind = (kind_of if asked else any_kind)(architectures, folder.name)
     auto = {
         CAUSAL: library.AutoModelForCausalLM,
         CLASSIFIER: library.AutoModelForSequenceClassification,
         WRITER: library.AutoModelForSeq2SeqLM,
         BARE: library.AutoModel,
     }[kind]
+    if architectures == [models.POOLED]:
+        auto = models.PooledForSequenceClassification
     with models.opened(folder) as place:
         tokenizer = check_tokenizer(place.tokenizer(), folder.name, asked)
         module, report = place.model(auto, dtype=loading.torch_dtype)
@@ -86,6 +90,7 @@ def adopt(module: Any, tokenizer: Any, loading: Loading, asked: bool = True) -> 
         )
     name = type(module).__name__
     kind = (kind_of if asked else any_kind)([each.__name__ for each in type(module).__mro__], name)
+    _check_weights(module, name)
     dtype = DTYPES.get(loading.dtype or "", module.dtype)
     there = loading.device in ("auto", module.device.type, str(module.device))
     if not there or dtype != module.dtype:
@@ -93,6 +98,18 @@ def adopt(module: Any, tokenizer: Any, loading: Loading, asked: bool = True) -> 
         module = copy.deepcopy(module).to(device=target, dtype=dtype)
     title = Path(str(module.config.name_or_path or name)).name
     return Loaded(module, check_tokenizer(tokenizer, name, asked), kind, title or name)
+
+
+def _check_weights(module: Any, name: str) -> None:
+    """Raises where weights are packed into whole numbers, which have no gradients. A row of whole
+    numbers counts positions."""
+    for key, weight in module.state_dict().items():
+        whole = isinstance(weight, Tensor) and not weight.is_floating_point() and weight.ndim > 1
+        if not isinstance(weight, Tensor) or weight.is_quantized or (whole and len(weight) > 1):
+            raise HeedfulError(
+                f"{name} holds quantized weights ({key}), which have no gradients: load it in full "
+                f"precision, or dequantize it."
+            )
 
 
 def kind_of(architectures: Sequence[str] | None, name: str) -> str:

@@ -28,6 +28,10 @@ own and never of the model: where it came from, how it was computed."""
 _PATHS = re.compile(r"(.*_)?(files?|path|spm|object)|vocab|merges|auto_map|name_or_path")
 """Of a tokenizer: its files are found by their names in the folder, and nowhere else."""
 _MOST_REPEATS = 4
+POOLED = "PooledForSequenceClassification"
+"""The classifier with a head of our own (`heedful.models.hf.pooled`)."""
+POOLINGS, ACTIVATIONS = ("mean", "first"), ("relu", "tanh", "gelu")
+_MOST_HEAD_LAYERS = 8
 
 
 def check_config(config: Mapping[str, Any], name: str) -> None:
@@ -44,6 +48,8 @@ def check_config(config: Mapping[str, Any], name: str) -> None:
     if config.get("problem_type") not in PROBLEMS:
         known = "one of " + ", ".join(each for each in PROBLEMS if each)
         raise _wrong(name, "problem_type", config["problem_type"], known)
+    if architectures and POOLED in architectures:
+        check_head(config, name)
     _check_labels(config, name)
 
 
@@ -63,6 +69,22 @@ def check_tokenizer(
                 f"the tokenizer of {name} has the regular expression {pattern[:60]!r}, which may "
                 f"never end: save it with one that repeats nothing that is repeated already."
             )
+
+
+def check_head(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """How the head of such a classifier is made: `pooling`, `activation`, and the `sizes` between
+    its linear layers."""
+    head = config.get("pooled_head")
+    said = head if isinstance(head, dict) else {}
+    sizes = said.get("sizes")
+    known = said.get("pooling") in POOLINGS and said.get("activation") in ACTIVATIONS
+    sound = isinstance(sizes, list) and len(sizes) < _MOST_HEAD_LAYERS
+    if not known or not sound or not all(map(_is_size, sizes or ())):
+        raise _wrong(
+            name, "pooled_head", head, f"a pooling ({', '.join(POOLINGS)}), an activation "
+            f"({', '.join(ACTIVATIONS)}) and sizes",
+        )  # fmt: skip
+    return said
 
 
 def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,6 +132,10 @@ def _check_labels(config: Mapping[str, Any], name: str) -> None:
         raise _wrong(name, "id2label", labels, "a name, which is text, for each class")
     if len(set(names)) < len(names):
         raise _wrong(name, "id2label", labels, "another name for each class")
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _LARGEST
 
 
 def _wrong(name: str, key: str, value: object, fix: str) -> HeedfulError:

@@ -23,6 +23,7 @@ Array = NDArray[Any]
 _PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias)")
 _LOOKED_THROUGH = {"Cast", "Mul", "QuantizeLinear", "DequantizeLinear", "Identity"}
 """Steps between a product and the sum with its bias, in graphs of 8-bit models."""
+_ROUNDING = {"Cast", "QuantizeLinear", "DequantizeLinear", "Identity"}
 _QUANTISED = "_quantized"
 
 
@@ -30,7 +31,8 @@ class OnnxGraph:
     """The constants of a graph, and which node makes which value."""
 
     def __init__(self, file: Path) -> None:
-        graph = _read(file).graph
+        self._model = _read(file)
+        graph = self._model.graph
         from onnx import TensorProto, numpy_helper
 
         self.nodes: list[Any] = []
@@ -55,6 +57,40 @@ class OnnxGraph:
     def quantised(self) -> bool:
         """Whether some weights have 8 bits."""
         return any(name.endswith(_QUANTISED) for name in self.constants)
+
+    def unrounded(self) -> bytes | None:
+        """The file without the steps that round activations to 8 bits on a fixed scale; None where
+        it has none. Its weights stay as they are."""
+        from onnx import ModelProto
+
+        plain = ModelProto()
+        plain.CopyFrom(self._model)
+        given: dict[str, str] = {}
+        for node in plain.graph.node:
+            if node.op_type == "QuantizeLinear":
+                given[node.output[0]] = given.get(node.input[0], node.input[0])
+            elif node.op_type == "DequantizeLinear" and node.input[0] in given:
+                given[node.output[0]] = given[node.input[0]]
+        if not given:
+            return None
+        kept = [node for node in plain.graph.node if not given.keys() & set(node.output)]
+        for node in kept:
+            for place, name in enumerate(node.input):
+                node.input[place] = given.get(name, name)
+        del plain.graph.node[:]
+        plain.graph.node.extend(kept)
+        whole: bytes = plain.SerializeToString()
+        return whole
+
+    def step_before(self, bias: str) -> str:
+        """The kind of step that makes what a linear layer, known by its bias, reads."""
+        node = next((node for node in self.nodes if bias in node.input), None)
+        if node is not None and node.op_type == "Add":
+            node = self._product(next(name for name in node.input if name != bias))
+        made = None if node is None else self.maker.get(node.input[0])
+        while made is not None and made.op_type in _ROUNDING:
+            made = self.maker.get(made.input[0])
+        return "" if made is None else str(made.op_type)
 
     def weights(self) -> dict[str, Tensor]:
         """Parameters by name, float32, laid out as torch has them: [out, in] for a linear layer."""
