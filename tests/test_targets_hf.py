@@ -396,7 +396,7 @@ def test_a_model_in_training_is_asked_without_dropout_and_left_in_training() -> 
 
 
 def test_weights_without_gradients_are_refused() -> None:
-    """Packed ones are no tensors in the state, or hold whole numbers; rows of positions are none."""
+    """Packed ones are no tensors in the state, or whole numbers; positions are neither."""
     model, tokenizer = pair()
     assert any(not weight.is_floating_point() for _, weight in model.named_buffers())
     with warnings.catch_warnings():

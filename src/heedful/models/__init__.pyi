@@ -75,6 +75,7 @@ from heedful.models.hf.folder import quiet as quiet
 from heedful.models.hf.folder import read_folder as read_folder
 from heedful.models.hf.folder import tokenizing as tokenizing
 from heedful.models.hf.folder import transformers as transformers
+from heedful.models.hf.hooked import HookedForCausalLM as HookedForCausalLM
 from heedful.models.hf.imported import FOLDER as FOLDER
 from heedful.models.hf.imported import import_model as import_model
 from heedful.models.hf.inputs import Head as Head

@@ -53,7 +53,8 @@ EXAMPLES = 8
 @contextmanager
 def open_target(model: Any, data: Any = None, **options: Any) -> Iterator[AuditTarget]:
     """`model` is a Hugging Face folder or hub id, a pipeline, a (model, tokenizer) pair, a
-    run of kind `model` (its key with `store=`, its folder, or the run), or an `Adapter`.
+    run of kind `model` (its key with `store=`, its folder, or the run), an `Adapter`, or a model
+    of TransformerLens or nnsight.
     `data` is what `read_documents` takes; a run may do without and uses its own corpus.
     """
     reading, loading = reading_and_loading(options)
@@ -136,6 +137,7 @@ def own_writer(model: Any, reading: Reading) -> bool:
 
 def hugging_face(model: Any, reading: Reading, loading: Loading, asked: bool = True) -> Loaded:
     """`asked` models must decide something (`load`)."""
+    from heedful.targets.hooked import unwrapped
     from heedful.targets.pretrained import adopt, load
 
     run, library = _run(model, reading), sys.modules.get("transformers")
@@ -145,11 +147,13 @@ def hugging_face(model: Any, reading: Reading, loading: Loading, asked: bool = T
         return load(model, loading, asked)
     if library is not None and isinstance(model, library.Pipeline):
         return adopt(model.model, model.tokenizer, loading, asked)
-    if isinstance(model, tuple) and len(model) == 2:
-        return adopt(*model, loading, asked)
+    pair = unwrapped(model)
+    if isinstance(pair, tuple) and len(pair) == 2:
+        return adopt(*pair, loading, asked)
     raise HeedfulError(
         f"a {type(model).__name__} cannot be put on trial: give a folder or hub id, a "
-        f"pipeline, a (model, tokenizer) pair, a run, or an Adapter (heedful.Adapter)."
+        f"pipeline, a (model, tokenizer) pair, a run, a model of TransformerLens or nnsight, or an "
+        f"Adapter (heedful.Adapter)."
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from heedful import models
@@ -33,6 +34,7 @@ from heedful.targets.document import (
 from heedful.targets.options import DTYPES, LONGEST, Loading, Prompt
 
 CAUSAL, CLASSIFIER, WRITER, BARE = "causal", "classifier", "writer", "bare"
+HOOKED = "HookedForCausalLM"  # a language model of TransformerLens (`heedful.models.hf.hooked`)
 POOLER = "pooler."
 """Parameters after all attention: whether a bare model's are random does not matter."""
 BLANK = "▁"  # what SentencePiece writes for one
@@ -101,15 +103,19 @@ def adopt(module: Any, tokenizer: Any, loading: Loading, asked: bool = True) -> 
 
 
 def _check_weights(module: Any, name: str) -> None:
-    """Raises where weights are packed into whole numbers, which have no gradients. A row of whole
-    numbers counts positions."""
+    """Raises where weights are packed into whole numbers, which have no gradients."""
     for key, weight in module.state_dict().items():
-        whole = isinstance(weight, Tensor) and not weight.is_floating_point() and weight.ndim > 1
-        if not isinstance(weight, Tensor) or weight.is_quantized or (whole and len(weight) > 1):
+        if not isinstance(weight, Tensor) or weight.is_quantized or _is_packed(weight):
             raise HeedfulError(
                 f"{name} holds quantized weights ({key}), which have no gradients: load it in full "
                 f"precision, or dequantize it."
             )
+
+
+def _is_packed(weight: Tensor) -> bool:
+    """Several rows of whole numbers; a single row counts positions, and bools are a mask."""
+    whole = not weight.is_floating_point() and weight.dtype != torch.bool
+    return whole and weight.ndim > 1 and len(weight) > 1
 
 
 def kind_of(architectures: Sequence[str] | None, name: str) -> str:
@@ -132,7 +138,7 @@ def any_kind(architectures: Sequence[str] | None, name: str) -> str:
     for architecture in architectures or ():
         if architecture.endswith("ForSequenceClassification"):
             return CLASSIFIER
-        if architecture in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
+        if architecture in (HOOKED, *modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()):
             return CAUSAL
         if architecture in modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES.values():
             return WRITER
