@@ -100,7 +100,7 @@ reference: setup
 docs/demo.html: setup
 	test -f $@ || { $(BIN)/heedful demo -o .demo-docs && cp .demo-docs/report/page.html $@; }
 
-GALLERY := $(addprefix docs/gallery/,readable.html deceptive.html minilm.html smollm2.html translation.html)
+GALLERY := $(addprefix docs/gallery/,readable.html deceptive.html minilm.html smollm2.html bert-tiny.html cloneguard.html mpnet.html qwen.html translation.html)
 # A page of the gallery; where it cannot be made it says how.
 docs/gallery/%.html: setup
 	nice $(BIN)/python -m tools.gallery $*

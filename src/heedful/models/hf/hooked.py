@@ -25,17 +25,11 @@ class HookedForCausalLM(PreTrainedModel, GenerationMixin):  # type: ignore[no-un
     def __init__(self, hooked: Any) -> None:
         own = hooked.cfg
         ends = getattr(hooked.tokenizer, "eos_token_id", None)
-        config = PretrainedConfig(
-            vocab_size=own.d_vocab,
-            hidden_size=own.d_model,
-            num_hidden_layers=own.n_layers,
-            max_position_embeddings=own.n_ctx,
-            eos_token_id=ends,
-            pad_token_id=None,
-            bos_token_id=None,
-            use_cache=False,
-        )
+        config: Any = PretrainedConfig()
         config.model_type = "hooked_transformer"
+        config.vocab_size, config.max_position_embeddings = own.d_vocab, own.n_ctx
+        config.hidden_size, config.num_hidden_layers = own.d_model, own.n_layers
+        config.eos_token_id, config.pad_token_id, config.bos_token_id = ends, None, None
         super().__init__(config)
         self.hooked, self.embedding = hooked, _Embedding(hooked.embed)
         config.name_or_path = self.name_or_path = own.model_name or ""
@@ -44,7 +38,7 @@ class HookedForCausalLM(PreTrainedModel, GenerationMixin):  # type: ignore[no-un
     def get_input_embeddings(self) -> nn.Module:
         return self.embedding
 
-    def prepare_inputs_for_generation(
+    def prepare_inputs_for_generation(  # type: ignore[override]
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **options: Any
     ) -> dict[str, Any]:
         return {"input_ids": input_ids, "attention_mask": attention_mask}
