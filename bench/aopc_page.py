@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -29,7 +31,7 @@ METHOD = """\
 predicted class's probability is averaged over texts, and over 10%, 20%, …, 100% of the tokens. This
 is the AOPC; higher is better. The range beside a number is its 95% bootstrap interval over texts.
 Signed explanations rank by score, and all explain the logit of the predicted class. None of them is
-made by masking: occlusion deletes here, and integrated gradients begin at zero."""
+made by masking: occlusion deletes here, and integrated gradients begin at zero or at `[PAD]`."""
 DIFFERENCES = """\
 ## What differs from the paper
 
@@ -37,8 +39,24 @@ DIFFERENCES = """\
   Levels of the two columns cannot be compared. Their orders can.
 - **The data.** We fine-tune on 3,000 sentences of SST and cut texts at 48 tokens. The paper uses
   SST-2, which also has phrases.
-- **The explanations.** A token's gradient × input is Σ_d ∂f/∂e_d · e_d here, with sign. The paper's
-  numbers may be reduced otherwise."""
+- **The explanations.** A token's gradient × input is Σ_d ∂f/∂e_d · e_d here, with sign. The paper
+  does not say how its numbers are reduced; its notebooks keep the sum and the L2 norm of ten steps
+  from zero. They differentiate by the output of the embedding layer, we by the word embeddings."""
+REDUCTIONS = """\
+## How gradients become one number
+
+A gradient has one number for each dimension of an embedding. They can be added with their signs, or
+reduced to the L2 norm, which loses the sign. *10 steps*: gradients at ten even places from zero to
+the text, as in the notebooks of DecompX. Without a remark, steps are doubled until the scores add
+up to the change of the logit within 1%."""
+AUDIT = """\
+## In an audit
+
+An audit asks two questions: which words matter, and which class do they speak for? Words are
+deleted or masked; 0 is a random order of words, 1 the best order found. An explanation that
+cannot be told from the best is marked with a star. An audit chooses the best explanation on one
+half of the texts and reports the other half. Explanations without signs take no part in the second
+question."""
 REPEAT = """\
 ## To measure again
 
@@ -48,14 +66,15 @@ MODEL is the name that the first command prints.
 ```console
 $ heedful train --corpus sst --pretrained FOLDER_OF_MINILM --epochs 2 --max-length 48 --limit 3000
 $ python -m bench.aopc MODEL --texts 200    # also writes this page
+$ python -m bench.aopc MODEL --audit 200    # the table of the audit
 $ python -m bench.aopc --report             # this page from its rows
 ```
 
-The rows are in `reproduction/aopc.csv`."""
+The rows are in `reproduction/aopc.csv` and `reproduction/aopc_audit.csv`."""
 
 
-def render(rows: pd.DataFrame) -> str:
-    """The whole page."""
+def render(rows: pd.DataFrame, audit: pd.DataFrame | None = None) -> str:
+    """The whole page. Parts that were not measured are left out."""
     facts = rows.iloc[0]
     about = (
         f"**The model.** MiniLM, fine-tuned on SST, accuracy {facts['accuracy']:.3f} on the "
@@ -64,6 +83,8 @@ def render(rows: pd.DataFrame) -> str:
     means = rows[rows["ratio"].astype(str) == "mean"].sort_values("aopc", ascending=False)
     parts = [
         *(TITLE, METHOD, about, _beside(means), _answer(means)),
+        *_reductions(means),
+        *(() if audit is None else (AUDIT, _audit(audit))),
         *("## By share of masked tokens", _by_ratio(rows, list(means["explanation"]))),
         *(DIFFERENCES, REPEAT),
     ]
@@ -78,7 +99,7 @@ def _beside(means: pd.DataFrame) -> str:
     for row in means.itertuples():
         published = PUBLISHED.get(str(row.explanation))
         lines.append(
-            f"| `{row.explanation}` | {row.aopc:.3f} | {row.low:.3f} to {row.high:.3f} | "
+            f"| {_name(str(row.explanation))} | {row.aopc:.3f} | {row.low:.3f} to {row.high:.3f} | "
             f"{'' if published is None else f'{published:.3f}'} |"
         )
     return "\n".join(lines)
@@ -91,15 +112,86 @@ def _answer(means: pd.DataFrame) -> str:
     first, others = means.iloc[0], means.iloc[1:]
     near = list(others["explanation"][others["high"] >= first["low"]])
     close = f" Its interval overlaps with {_listed(near)}." if near else ""
-    same = "is the paper's" if order == theirs else "is not the paper's"
     return (
         f"`{first['explanation']}` is first with {first['aopc']:.3f}.{close} Of the five published "
-        f"explanations, the order here is {_listed(order)}. It {same}, which is {_listed(theirs)}."
+        f"explanations, the order here is {_listed(order)}. It {_same_as_paper(order)}, which is "
+        f"{_listed(theirs)}."
     )
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(_name(name) for name in names)
+
+
+def _name(title: str) -> str:
+    """As code, without its remark."""
+    name, space, remark = title.partition(" ")
+    return f"`{name}`{space}{remark}"
+
+
+_ALTI, _IG, _PRODUCT = "alti", "integrated_gradients", "gradient_input"
+
+
+def _reductions(means: pd.DataFrame) -> Iterator[str]:
+    """The same gradients, reduced otherwise, beside ALTI; and the paper's order by the norm."""
+    by_name = means.set_index("explanation")
+    alti = by_name.loc[_ALTI]
+    variants = [name for name in by_name.index if name.partition(" ")[0] in (_IG, _PRODUCT)]
+    if set(variants) <= set(PUBLISHED):
+        return
+    lines = ["| explanation | AOPC | 95% interval | beside `alti` |", "|---|---|---|---|"]
+    for name in variants:
+        row = by_name.loc[name]
+        lines.append(
+            f"| {_name(name)} | {row['aopc']:.3f} | {row['low']:.3f} to {row['high']:.3f} | "
+            f"{_beside_other(row, alti)} |"
+        )
+    yield REDUCTIONS
+    yield "\n".join(lines)
+    normed = {_IG: f"{_IG} (10 steps, L2 norm)", _PRODUCT: f"{_PRODUCT} (L2 norm)"}
+    if set(normed.values()) <= set(by_name.index):
+        chosen = {name: by_name.loc[normed.get(name, name)]["aopc"] for name in PUBLISHED}
+        order = sorted(chosen, key=lambda name: -chosen[name])
+        yield (
+            f"With both by the L2 norm, the order of the five is {_listed(order)}. "
+            f"It {_same_as_paper(order)}."
+        )
+
+
+def _beside_other(row: pd.Series[Any], other: pd.Series[Any]) -> str:
+    way = "ahead" if row["aopc"] > other["aopc"] else "behind"
+    apart = row["low"] > other["high"] or row["high"] < other["low"]
+    return way if apart else f"{way}, intervals overlap"
+
+
+def _same_as_paper(order: list[str]) -> str:
+    same = order == sorted(PUBLISHED, key=lambda name: -PUBLISHED[name])
+    return "is the paper's" if same else "is not the paper's"
+
+
+def _audit(rows: pd.DataFrame) -> str:
+    questions = {"importance": "which words matter", "direction": "which class they speak for"}
+    names = rows[rows["question"] == "importance"].sort_values("position", ascending=False)
+    n = int(rows["n"].iloc[0])
+    lines = [
+        f"MiniLM on {n} test sentences:",
+        "",
+        f"| explanation | {' | '.join(questions.values())} | runs of the model |",
+        "|---|---|---|---|",
+    ]
+    for name in names["explanation"]:
+        own = rows[rows["explanation"] == name].set_index("question")
+        cells = [_position(own, question) for question in questions]
+        lines.append(f"| {_name(name)} | {' | '.join(cells)} | {own['passes'].iloc[0]:.0f} |")
+    return "\n".join(lines)
+
+
+def _position(own: pd.DataFrame, question: str) -> str:
+    if question not in own.index:
+        return "–"
+    row = own.loc[question]
+    star = "\\*" if row["tied"] else ""
+    return f"{row['position']:.2f}{star} ({row['low']:.2f} to {row['high']:.2f})"
 
 
 def _by_ratio(rows: pd.DataFrame, order: list[str]) -> str:
@@ -110,5 +202,5 @@ def _by_ratio(rows: pd.DataFrame, order: list[str]) -> str:
     lines = [f"| explanation | {' | '.join(heads)} |", "|---" * (len(SHOWN) + 1) + "|"]
     for name in order:
         cells = [f"{table.loc[name, ratio]:.3f}" for ratio in SHOWN]
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+        lines.append(f"| {_name(name)} | {' | '.join(cells)} |")
     return "\n".join(lines)
