@@ -39,9 +39,10 @@ DIFFERENCES = """\
   Levels of the two columns cannot be compared. Their orders can.
 - **The data.** We fine-tune on 3,000 sentences of SST and cut texts at 48 tokens. The paper uses
   SST-2, which also has phrases.
-- **The explanations.** A token's gradient × input is Σ_d ∂f/∂e_d · e_d here, with sign. The paper
-  does not say how its numbers are reduced; its notebooks keep the sum and the L2 norm of ten steps
-  from zero. They differentiate by the output of the embedding layer, we by the word embeddings."""
+- **The explanations.** A token's gradient × input is Σ_d ∂f/∂e_d · e_d here, with sign. The
+  notebooks of DecompX's authors keep both the sum and the L2 norm of ten steps from zero; we do not
+  know which of them the table has. They differentiate by the output of the embedding layer, we by
+  the word embeddings."""
 REDUCTIONS = """\
 ## How gradients become one number
 
@@ -190,6 +191,8 @@ def _position(own: pd.DataFrame, question: str) -> str:
     if question not in own.index:
         return "–"
     row = own.loc[question]
+    if pd.isna(row["position"]):  # no perturbation made neither it nor the best
+        return "–"
     star = "\\*" if row["tied"] else ""
     return f"{row['position']:.2f}{star} ({row['low']:.2f} to {row['high']:.2f})"
 

@@ -100,7 +100,8 @@ texts, and MiniLM in half precision. Start this command several times, and the p
 models:
 
 ```text
-heedful benchmark --part shortcuts --models minilm --data-dir OUT/data --pretrained OUT/minilm -o reproduction/shortcuts.csv
+heedful benchmark --part shortcuts --models minilm --data-dir OUT/data \\
+    --pretrained OUT/minilm -o reproduction/shortcuts.csv
 ```
 """
 _NEEDLES = """

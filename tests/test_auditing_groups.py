@@ -19,7 +19,11 @@ from heedful.auditing import (
     NUMBERS,
     Audit,
     AuditSpec,
+    Decisions,
+    asked,
     compare,
+    explained,
+    identity,
     named,
     spec_digest,
 )
@@ -146,12 +150,39 @@ def test_no_explanation_is_scored_by_what_made_it(run: Run) -> None:
     assert ranked <= set(names)
 
 
+def test_usual_explanations_are_asked_of_models_and_units_that_they_are_for(run: Run) -> None:
+    usual = AuditSpec().explanations
+    with open_target(bert(double=True), texts(2)) as of_words:
+        assert asked(of_words, usual, ()) == usual
+        of_sentences = replace(of_words, unit="sentence")
+        longer = [name for name in usual if name != "decompx"]
+        assert list(asked(of_sentences, usual, ())) == longer
+        assert asked(of_sentences, usual, {"decompx"}) == usual
+    with open_target(run, None, n=2) as ours:
+        plain = [name for name in longer if name != "attnlrp"]
+        assert list(asked(ours, usual, ())) == plain
+        assert identity(ours, AuditSpec()) == identity(ours, AuditSpec(tuple(plain)))
+        assert identity(ours, AuditSpec(), {"attnlrp"}) != identity(ours, AuditSpec())
+
+
+def test_every_run_of_a_hugging_face_model_counts() -> None:
+    with open_target(bert(double=True), texts(3)) as subject:
+        batch = subject.encode(np.arange(3))
+        made = Decisions(subject.model, batch, batch.labels)
+        names = ("attnlrp", "decompx", "leave_one_out")
+        costs = explained(made, [named(name) for name in names], "logit", {}).costs
+    tokens = batch.texts["a"].tokens.shape[1]
+    assert costs["attnlrp"].passes == 3
+    assert costs["decompx"].passes == 3 * (tokens + 1) + 3  # its copies, and the text itself
+    assert costs["leave_one_out"].passes > 3  # runs that need the logits alone, too
+
+
 def test_groups_are_known_by_their_earlier_names() -> None:
     """And audits that were stored under them are found."""
     spec = AuditSpec(only=("exclusivity", "erasure", "health", "sanity"))
     assert spec == AuditSpec(only=("uniqueness", "erasure", "randomization_check", "map_sanity"))
-    assert spec_digest(AuditSpec()) == "154737ac1c1f7c14"
-    assert spec_digest(AuditSpec(only=("map_sanity", "erasure", "health"))) == "7d4cdcf7ca268788"
+    assert spec_digest(AuditSpec()) == "5d5d6c0b7a3abe5d"
+    assert spec_digest(AuditSpec(only=("map_sanity", "erasure", "health"))) == "eb3252eee9ffb655"
 
 
 def test_only_some_groups() -> None:

@@ -16,6 +16,7 @@ from heedful.auditing.explanation import Cost as Cost
 from heedful.auditing.explanation import Decisions as Decisions
 from heedful.auditing.explanation import Named as Named
 from heedful.auditing.explanation import all_named as all_named
+from heedful.auditing.explanation import asked as asked
 from heedful.auditing.explanation import check_finite as check_finite
 from heedful.auditing.explanation import distinct_operators as distinct_operators
 from heedful.auditing.explanation import explained as explained

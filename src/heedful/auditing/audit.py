@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heedful.auditing.compare import check_trainings, over_seeds
-from heedful.auditing.explanation import distinct_operators, signed, uses_of
+from heedful.auditing.explanation import asked, distinct_operators, signed, uses_of
 from heedful.auditing.heads import head_table
 from heedful.auditing.options import Measuring, Running
 from heedful.auditing.result import Audit, find_audit, store_audit
@@ -87,10 +87,12 @@ def estimate(
 ) -> Estimate:
     """How long `heedful.audit` of the same would take on this machine, whatever the model is: an
     `Adapter` too. Takes as long as a few texts."""
-    spec = taken(Measuring, options).spec(spec or AuditSpec(), options.get("seed"))
+    measuring = taken(Measuring, options)
+    spec = measuring.spec(spec or AuditSpec(), options.get("seed"))
     with progress_bar() as progress, open_target(model, data, **options) as subject:
         progress("timing a few texts", 0, 1)
-        return estimate_subject(subject, spec)
+        tried = asked(subject, spec.explanations, measuring.must)
+        return estimate_subject(subject, replace(spec, explanations=tried))
 
 
 def audit_subject(
@@ -174,7 +176,7 @@ def _forecast(trial: Trial, found: Measurements, workers: int) -> None:
     plan.progress("timing a few texts", 0, len(subject))
     if first_guess(subject) / workers < LONG / 3:  # right to an order of magnitude
         return
-    cost = estimate_subject(subject, trial.spec)
+    cost = estimate_subject(subject, trial.measure.spec)
     seconds = cost.seconds / workers
     if seconds >= LONG:
         line = f"about {duration(seconds)} for {cost.texts} texts (timed on {cost.timed})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,14 +17,16 @@ from torch import Tensor
 
 from heedful.attributions import SALIENCIES, Prior
 from heedful.attributions import explain as scores_of
-from heedful.auditing.spec import BASELINES
+from heedful.auditing.spec import BASELINES, BY_TOKEN
 from heedful.entries import Attribution
 from heedful.errors import HeedfulError
 from heedful.experiments import torch_module
 from heedful.models import TARGETS
 from heedful.parameters import check_parameters, parameters_of, value_of
 from heedful.perturbations import REMOVALS
+from heedful.targets import AuditTarget
 from heedful.types import Batch, Model
+from heedful.units import TOKEN, WORD
 from heedful.verdict import Settings
 
 
@@ -109,6 +111,21 @@ def names_in(text: str) -> list[str]:
     if not all(parts):
         raise HeedfulError(f"an explanation has no name in {text!r}: separate names by one comma.")
     return parts
+
+
+def asked(subject: AuditTarget, names: Iterable[str], must: Container[str]) -> tuple[str, ...]:
+    """The explanations that are tried on a model. Unless they were named, those that follow tokens
+    through layers are not where it has none, nor are those that run it once for each token where
+    units are longer than words."""
+    from heedful.models import HuggingFace  # only here: a model of our own needs none of it
+
+    layered, short = isinstance(subject.model, HuggingFace), subject.unit in (TOKEN, WORD)
+
+    def tried(name: str) -> bool:
+        piece = named(name).piece
+        return (layered or "layers" not in piece.needs) and (short or piece.name not in BY_TOKEN)
+
+    return tuple(name for name in names if name in must or tried(name))
 
 
 def fitted(each: Named, prior: Prior) -> Named:
@@ -233,11 +250,15 @@ def baselines(made: Decisions, prior: Prior, random: Named) -> dict[str, Tensor]
 @contextmanager
 def timed(model: Model, cost: Cost) -> Iterator[None]:
     """Time, and texts through the module, while the block runs."""
+    from heedful.models import HuggingFace  # only here: a model of our own needs none of it
+
+    wrapped = isinstance(model, HuggingFace)  # some runs go past the wrapper: those between layers
+    runs: torch.nn.Module = model.module if wrapped else torch_module(model)
 
     def count(module: torch.nn.Module, inputs: object, output: Any) -> None:
-        cost.passes += len(output.logits)
+        cost.passes += len(output[0] if wrapped else output.logits)
 
-    hook, start = torch_module(model).register_forward_hook(count), time.perf_counter()
+    hook, start = runs.register_forward_hook(count), time.perf_counter()
     try:
         yield
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import pyarrow as pa
 import torch
 
 from heedful.auditing.answer_tokens import no_tokens
-from heedful.auditing.explanation import distinct_operators, named
+from heedful.auditing.explanation import asked, distinct_operators, named
 from heedful.auditing.heads import no_heads
 from heedful.auditing.page_data import nothing
 from heedful.auditing.spec import RENAMED, AuditSpec
@@ -291,9 +291,14 @@ VERSION = 11
 """Goes up whenever the same model, texts and spec would give other rows."""
 
 
-def identity(subject: AuditTarget, spec: AuditSpec) -> dict[str, Any]:
-    """What names an audit: the same facts give the same rows. Nothing has to be measured."""
-    spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
+def identity(subject: AuditTarget, spec: AuditSpec, must: Container[str] = ()) -> dict[str, Any]:
+    """What names an audit: the same facts give the same rows. Nothing has to be measured. `must`
+    are the explanations that were named."""
+    spec = replace(
+        spec,
+        operators=distinct_operators(subject.model, spec.operators),
+        explanations=asked(subject, spec.explanations, must),
+    )
     pieces = {name: named(name).piece for name in spec.explanations}
     versions = {name: piece.version for name, piece in pieces.items()}
     origins = {name: piece.origin for name, piece in pieces.items() if piece.origin}

@@ -33,11 +33,16 @@ EXPLANATIONS = (
     "integrated_gradients",
     "smoothgrad",
     "lrp",
+    "attnlrp",
+    "decompx",
     "occlusion",
     "occlusion:operator=mask",
 )
 """Beside the floors and the ceiling. LIME and SHAP on request: they cost a hundred times
 as much."""
+BY_TOKEN = ("decompx",)
+"""Explanations of the usual set that run a text once for each of its tokens: where units are longer
+than words they would cost more than all the rest."""
 
 
 EXPLAINED = ("probability", "logit", "contrast")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from heedful.attributions import fit_prior
 from heedful.auditing.answer_tokens import token_table
 from heedful.auditing.experiments import GAP
-from heedful.auditing.explanation import distinct_operators, operator_notes
+from heedful.auditing.explanation import asked, distinct_operators, operator_notes
 from heedful.auditing.measure import (
     Measurer,
     checked_texts,
@@ -52,7 +52,7 @@ class Trial:
         self.pace = Pace(plan.clock, plan.deadline)
         self.measure = Measurer(
             subject.model,
-            spec,
+            replace(spec, explanations=asked(subject, spec.explanations, plan.must)),
             fit_prior(batch for _, batch in subject.batches()),
             checked_texts(subject.ids, spec.seed),
             plan.must,
@@ -61,7 +61,7 @@ class Trial:
             ablation_means(subject, spec),
         )
         self._refuse(self.measure.skipped)
-        self.identity = identity(subject, spec)
+        self.identity = identity(subject, spec, plan.must)
         self.key = run_key(KIND, self.identity)
 
     @cached_property
@@ -141,7 +141,7 @@ class Trial:
             "dropped": dict(subject.dropped),
             "notes": [*self.notes, *left_out, *counted(measured, total)],
             "skipped": dict(skipped),
-            "explanations": list(self.spec.explanations),
+            "explanations": list(self.measure.spec.explanations),
             "operators": list(self.spec.operators),
             "spec": spec_digest(self.spec),
             "key": self.key,

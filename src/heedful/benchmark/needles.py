@@ -26,9 +26,12 @@ SENTENCES = 20
 FALL = 0.5
 """The share of the answer's probability that is lost without the needle, at least; without any
 other sentence it is less."""
-_GRADIENTS = {"integrated_gradients": "integrated_gradients:max_steps=8", "smoothgrad": ""}
+_CHANGED = {
+    "integrated_gradients": "integrated_gradients:max_steps=8",
+    **dict.fromkeys(("smoothgrad", "attnlrp", "decompx"), ""),
+}
 USUAL = (
-    *(name for each in EXPLANATIONS if (name := _GRADIENTS.get(each, each))),
+    *(name for each in EXPLANATIONS if (name := _CHANGED.get(each, each))),
     *("leave_one_out", "contextcite", "random"),
 )
 """Those of an audit and three more, with fewer gradients: a prompt of a language model is long."""

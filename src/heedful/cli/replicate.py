@@ -159,12 +159,11 @@ def _audit_rests_on(asked: Asked, place: PlaceOptions) -> Asked:
     subject, options = _options(asked, place)
     measured = Measuring(**options.given())
     check_trainings(_models(asked), existing_store(place.store))
+    spec, settings = measured.spec(seed=subject.seed), measured.settings()
     facts = []
     for model in _models(asked):
         with open_target(model, asked.get("data"), **subject.given()) as opened:
-            facts.append(
-                audit_rests_on(opened, measured.spec(seed=subject.seed), measured.settings())
-            )
+            facts.append(audit_rests_on(opened, spec, settings, measured.must))
     return {**facts[0], "crossed_with": [other["key"] for other in facts[1:]]}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -177,9 +177,12 @@ def _json(path: Path) -> dict[str, Any]:
     return dict(data)
 
 
-def audit_rests_on(subject: AuditTarget, spec: AuditSpec, settings: Settings) -> dict[str, Any]:
-    """Digests of weights and texts, the versions of pieces, thresholds and alpha."""
-    named = identity(subject, spec)
+def audit_rests_on(
+    subject: AuditTarget, spec: AuditSpec, settings: Settings, must: Container[str] = ()
+) -> dict[str, Any]:
+    """Digests of weights and texts, the versions of pieces, thresholds and alpha. `must` are the
+    explanations that were named."""
+    named = identity(subject, spec, must)
     return {
         "model": subject.family,
         "source": subject.source,
