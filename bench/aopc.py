@@ -97,7 +97,6 @@ EXPLANATIONS = (
     Named("gradient_input"),
     Named("gradient_input", {"steps": 1}, "L2 norm", evenly),
     Named("integrated_gradients", {"baseline": "zero"}),
-    Named("integrated_gradients", {"baseline": "pad"}, "from [PAD]"),
     Named("integrated_gradients", {"norm": False}, "10 steps", evenly),
     Named("integrated_gradients", {}, "10 steps, L2 norm", evenly),
     Named("lrp"),
@@ -179,6 +178,10 @@ def audited(subject: AuditTarget) -> pd.DataFrame:
         )
         for ranked in answer.ranked
     ]  # fmt: skip
+    if not lines:
+        raise HeedfulError(
+            "nothing can be ranked on so few texts: give a larger number to --audit."
+        )
     return pd.DataFrame(lines).assign(weights=subject.key["weights"])
 
 

@@ -31,7 +31,7 @@ METHOD = """\
 predicted class's probability is averaged over texts, and over 10%, 20%, …, 100% of the tokens. This
 is the AOPC; higher is better. The range beside a number is its 95% bootstrap interval over texts.
 Signed explanations rank by score, and all explain the logit of the predicted class. None of them is
-made by masking: occlusion deletes here, and integrated gradients begin at zero or at `[PAD]`."""
+made by masking: occlusion deletes here, and integrated gradients begin at zero."""
 DIFFERENCES = """\
 ## What differs from the paper
 

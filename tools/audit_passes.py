@@ -1,8 +1,9 @@
 """`python -m tools.audit_passes`: how many texts an audit sends through the model for one of yours.
 
 A small BiLSTM is trained on each corpus (one epoch; those that need HEEDFUL_DATA are left out
-without it), some texts are drawn, and what an audit of the usual kind asks of the model is counted.
-Run it on two checkouts to compare them.
+without it), or a model of your own is taken (`--model`). Some texts are drawn, and what an audit of
+the usual kind asks of the model is counted, and the CPU time it takes. Run it on two checkouts, or
+with and without some explanations (`--without attnlrp,decompx`), to compare them.
 """
 
 from __future__ import annotations
@@ -13,21 +14,30 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from heedful.attributions import fit_prior
-from heedful.auditing import AuditSpec, Measurer, batches, checked_texts, waves
+from heedful.auditing import (
+    EXPLANATIONS,
+    AuditSpec,
+    Cost,
+    Measurer,
+    Measuring,
+    asked,
+    batches,
+    checked_texts,
+    timed,
+    waves,
+)
 from heedful.data import default_spec, prepare
-from heedful.experiments import torch_module
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
 from heedful.store import Store
-from heedful.targets import open_target
+from heedful.targets import AuditTarget, open_target
 
 CORPORA = ("tutorial", "planted", "sst")
 NEEDS_DATA = ("sst",)
@@ -39,35 +49,56 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=96, help="texts of each corpus")
     parser.add_argument("--store", help="where trained models are kept, to be found again")
     parser.add_argument("--exact-words", type=int, default=AuditSpec().exact)
+    parser.add_argument("--model", type=Path, help="a Hugging Face folder instead of a BiLSTM")
+    parser.add_argument("--quick", action="store_true", help="as heedful audit --quick")
+    parser.add_argument("--without", default="", help="explanations to leave out, with commas")
     options = parser.parse_args()
-    spec = AuditSpec(exact=options.exact_words)
-    _say(f"{'corpus':10s} {'texts':>5s} {'words':>6s} {'texts through the model, per text':>34s}")
+    kept = [name for name in EXPLANATIONS if name not in options.without.split(",")]
+    spec = Measuring(quick=options.quick).spec(AuditSpec(tuple(kept), exact=options.exact_words))
+    _say(
+        f"{'corpus':10s} {'texts':>5s} {'words':>6s} {'runs per text':>13s} {'CPU s':>8s}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for corpus in options.corpora:
             if corpus in NEEDS_DATA and "HEEDFUL_DATA" not in os.environ:
                 _say(f"{corpus:10s} left out: set HEEDFUL_DATA")
                 continue
-            texts, words, passes = _measured(corpus, spec, options.n, Path(options.store or folder))
-            _say(f"{corpus:10s} {texts:5d} {words:6.1f} {passes:34.1f}")
+            with _opened(corpus, options, Path(options.store or folder)) as subject:
+                cost, words = _measured(subject, spec)
+            runs, seconds = (total / cost.texts for total in (cost.passes, cost.seconds))
+            _say(f"{corpus:10s} {cost.texts:5d} {words:6.1f} {runs:13.1f} {seconds:8.2f}")
 
 
-def _measured(corpus: str, spec: AuditSpec, n: int, place: Path) -> tuple[int, float, float]:
+@contextmanager
+def _opened(corpus: str, options: argparse.Namespace, place: Path) -> Iterator[AuditTarget]:
+    if options.model is not None:
+        data = Path(os.environ["HEEDFUL_DATA"]) if corpus in NEEDS_DATA else None
+        with open_target(options.model, corpus, n=options.n, data_dir=data) as subject:
+            yield subject
+        return
     store = Store(place)
     recipe = Recipe(ModelSpec(hidden=32), TrainSpec(epochs=1), 0)
     with tempfile.TemporaryDirectory() as folder:
         data = Path(os.environ["HEEDFUL_DATA"]) if corpus in NEEDS_DATA else None
         prepared = prepare(_corpus(corpus, Path(folder)), store, data)
         run = trained(store, prepared, recipe, Machine())
-    with open_target(run, None, n=n) as subject:
-        prior = fit_prior(batch for _, batch in subject.batches())
-        measure = Measurer(subject.model, spec, prior, checked_texts(subject.ids, spec.seed))
-        with _counted(subject.model) as count:
-            for wave in waves(subject, spec.seed):
-                for indices in batches(subject, wave):
-                    batch = subject.encode(indices)
-                    measure(batch, batch.ids)
-        words = float(subject.lengths.mean())
-        return len(subject), words, count[0] / len(subject)
+    with open_target(run, None, n=options.n) as subject:
+        yield subject
+
+
+def _measured(subject: AuditTarget, spec: AuditSpec) -> tuple[Cost, float]:
+    """With the CPU time instead of that on the clock, and the words of a text."""
+    spec = replace(spec, explanations=asked(subject, spec.explanations, ()))
+    prior = fit_prior(batch for _, batch in subject.batches())
+    measure = Measurer(subject.model, spec, prior, checked_texts(subject.ids, spec.seed))
+    cost, start = Cost(texts=len(subject)), time.process_time()
+    with timed(subject.model, cost):
+        for wave in waves(subject, spec.seed):
+            for indices in batches(subject, wave):
+                batch = subject.encode(indices)
+                measure(batch, batch.ids)
+    cost.seconds = time.process_time() - start
+    return cost, float(subject.lengths.mean())
 
 
 def _corpus(name: str, folder: Path) -> CorpusSpec:
@@ -80,20 +111,6 @@ def _corpus(name: str, folder: Path) -> CorpusSpec:
         exec(code[1], {})
     columns = {"text_column": "review", "label_column": "verdict"}
     return default_spec("file", path=str(folder / "reviews.csv"), tokenizer="words", **columns)
-
-
-@contextmanager
-def _counted(model: Any) -> Iterator[list[int]]:
-    seen = [0]
-
-    def count(module: torch.nn.Module, inputs: object, output: Any) -> None:
-        seen[0] += len(output.logits)
-
-    hook = torch_module(model).register_forward_hook(count)
-    try:
-        yield seen
-    finally:
-        hook.remove()
 
 
 def _say(line: str) -> None:

@@ -25,6 +25,7 @@ from heedful.auditing.explanation import merged as merged
 from heedful.auditing.explanation import named as named
 from heedful.auditing.explanation import names_in as names_in
 from heedful.auditing.explanation import not_by_own as not_by_own
+from heedful.auditing.explanation import timed as timed
 from heedful.auditing.heads import HeadView as HeadView
 from heedful.auditing.heads import head_view as head_view
 from heedful.auditing.heads import look as look

@@ -285,8 +285,8 @@ def _between_layers(layers: Layers, calls: int, between: Between) -> Iterator[No
         done += 1
         if done < calls:
             return output
-        if isinstance(output, tuple):
-            return (between(done, output[0]), *output[1:])
+        if isinstance(output, (tuple, list)):  # OpenAI's first GPT has lists
+            return type(output)([between(done, output[0]), *output[1:]])
         return between(done, output)
 
     handles = []
