@@ -17,7 +17,13 @@ function commands(text) {
   return typed.map((command) => command.replace(/^\$ /, "")).join("\n");
 }
 
-const JUDGEMENTS = ["all", "not reproduced", "same direction", "reproduced"];
+const JUDGEMENTS = [
+  "all",
+  "not reproduced",
+  "same direction",
+  "consistent but uncertain",
+  "reproduced",
+];
 
 document.addEventListener("DOMContentLoaded", () => {
   const place = document.getElementById("judgement-filter");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ import pandas as pd
 
 from heedful.report import metric_name, number
 from heedful.store import markdown_table
-from heedful.studies import BASE, MASKING, STUDIES, TYING
+from heedful.studies import BASE, MASKING, METRICS, STUDIES, TYING, dataset_name
 from paper_tables import judge
 from paper_tables.judge import Judged, judged, share, tolerance
 from paper_tables.published import (
@@ -35,6 +36,11 @@ class About:
     others: tuple[str, ...]
 
 
+WIDE = (
+    "On bAbI, attention that is asked by a question starts five times as wide as PyTorch would "
+    "have it, and the paper does not say so. Models of two texts can be stuck where it starts "
+    "nearly uniform, as was seen on SNLI."
+)
 DRAWN = "Test texts of IMDB and 20News are drawn anew, at random: the authors' were not at hand."
 ABOUT = {
     "jain2019": About(
@@ -43,7 +49,15 @@ ABOUT = {
         (
             "Word vectors are GloVe's with 100 numbers; the paper's are fastText's with 300.",
             DRAWN,
-            "The checkpoint is chosen on held-out dev texts.",
+            "The checkpoint is chosen on held-out dev texts, of equal ones the first.",
+            "Widths are those of the authors' program: 128 per direction, 128 and tanh for "
+            "`average`, 32 on bAbI. The paper's appendix has 256 and ReLU for `average`, and 30 "
+            "on bAbI.",
+            "Adam is AMSGrad, and weight decay spares attention, as in the authors' program. The "
+            "paper has plain Adam, and decay for all parameters.",
+            WIDE,
+            "SST's texts have at least six words, after tokens without letters or digits are "
+            "dropped. That is one sentence in a split away from the paper's counts.",
         ),
     ),
     "tutek2020": About(
@@ -66,6 +80,11 @@ ABOUT = {
             "base models so are the trial `tutek2020-frozen`, nearer to the paper on IMDB but "
             "for mutual information, and further off on 20News.",
             "The query of dot attention starts from a standard normal, as in the paper.",
+            "Masked words are replaced by the unknown word: vocabularies here have no mask.",
+            "Mutual information is counted on test texts, each word for itself; the paper "
+            "clusters embeddings and does not say which texts it takes.",
+            "Epochs (8), batches, class weights and the dev score (F1) are jain2019's, but for "
+            "gradients, which are clipped at 5 as in the paper.",
             DRAWN,
         ),
     ),
@@ -76,7 +95,13 @@ ABOUT = {
         "`bahdanau` and `luong`. The paper counts bAbI's tasks from zero, this page from one. "
         "What ± stands for the paper does not say.",
         (
-            "Sizes and epochs that the paper does not give are jain2019's.",
+            "Sizes and epochs that the paper does not give are jain2019's: 128 per direction, 32 "
+            "on bAbI.",
+            "Attention is over bAbI's story; the paper's text puts it on the question.",
+            WIDE,
+            "Random weights in training are the same for a text in every epoch.",
+            "Translation drops three numbers in ten, and cuts words into 8,000 pieces; the paper "
+            "gives neither.",
             "Word vectors are GloVe's with 100 numbers; the paper does not say how many it has.",
             "Multi30k was run small: 12 epochs of 30. BLEU is sacreBLEU's, of beam search; its "
             "changes are of greedy decoding on both sides.",
@@ -110,11 +135,17 @@ def written(each: Judged) -> list[str]:
     cell = each.cell
     digits = _digits(cell)
     spread = (number(each.mean + sign * each.around, digits) for sign in (-1, 1))
-    ours = f"{number(each.mean, digits)} [{', '.join(spread)}]"
+    mean = f"{number(each.mean, digits)} ± {number(each.of_mean, digits)}"
+    ours = f"{mean} [{', '.join(spread)}]"
     label = "" if cell.label == "all" else cell.label
     ended = f"**{each.judgement}**" if each.judgement == judge.NOT else each.judgement
     data = f"{cell.dataset}, run small" if each.size == "small" else cell.dataset
-    return [data, cell.model, metric_of(cell), label, printed(cell), ours, str(each.seeds), ended]
+    return [data, cell.model, metric_of(cell), label, printed(cell), ours, seeds_of(each), ended]
+
+
+def seeds_of(each: Judged) -> str:
+    """How many there are, and of how many that there should be."""
+    return str(each.seeds) if each.seeds >= each.wanted else f"{each.seeds} of {each.wanted}"
 
 
 def printed(cell: Published) -> str:
@@ -156,24 +187,52 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 TRIED = ["dataset", "model", "metric", "class", "published", "ours", "changed", "seeds"]
 
 
-def disagreements(found: Sequence[Judged], reasons: Sequence[Reason]) -> str:
-    """Each reason once, with the cells it is given for."""
-    by_reason: dict[str, list[Published]] = {}
+def disagreements(found: Sequence[Judged], reasons: Sequence[Reason], rows: pd.DataFrame) -> str:
+    """Every cell that is not reproduced, under what a trial says of it or under what is known."""
+    cells = [each.cell for each in found]
+    trials = {(name, each.cell): each for name in TRIALS for each in _of_trial(name, cells, rows)}
+    backed: dict[str, list[Judged]] = {}
+    open_: dict[str, list[Judged]] = {}
     for each in found:
-        if each.judgement == judge.NOT:
-            text = reason_for(each.cell, list(reasons)) or "No reason was found yet."
-            by_reason.setdefault(text, []).append(each.cell)
-    blocks = [f"- {text}\n{_named(cells)}" for text, cells in by_reason.items()]
-    return "## Where we do not agree\n\n" + "\n".join(blocks) + "\n" if blocks else ""
+        if each.judgement in (judge.UNCERTAIN, judge.DIRECTION, judge.NOT):
+            reason = reason_for(each.cell, reasons)
+            trial = None if reason is None else trials.get((reason.trial, each.cell))
+            nearer = trial is not None and abs(trial.difference) < abs(each.difference)
+            text = UNKNOWN if reason is None else reason.text
+            (backed if nearer else open_).setdefault(text, []).append(each)
+    blocks = [_explained(TRIAL_BACKED, backed), _explained(UNEXPLAINED, open_)]
+    return "\n".join(["## Where we do not agree\n", *filter(None, blocks)]) if any(blocks) else ""
 
 
-def _named(cells: Sequence[Published]) -> str:
-    words = (
-        f"    - {cell.paper}, table {cell.table}: {cell.dataset}, {cell.model}, "
-        f"{metric_of(cell)}" + ("" if cell.label == "all" else f", class {cell.label}")
-        for cell in cells
-    )
-    return "\n".join(words)
+UNKNOWN = "Nothing was tried yet."
+TRIAL_BACKED = """### A trial comes nearer
+
+{count}. Changed as in its trial, the study comes nearer to the published number. So the change
+explains a part of the difference, or all of it.
+"""
+UNEXPLAINED = """### Unexplained
+
+{count}. No trial comes nearer to the published number. What is known stands first.
+"""
+
+
+def _explained(head: str, by_reason: Mapping[str, Sequence[Judged]]) -> str:
+    known = sorted(by_reason.items(), key=lambda item: item[0] == UNKNOWN)
+    blocks = [f"- {text}\n{_named(cells)}" for text, cells in known]
+    total = sum(map(len, by_reason.values()))
+    count = f"{total} cell{'s' * (total != 1)}"
+    return "\n".join([head.format(count=count), *blocks, ""]) if blocks else ""
+
+
+def _named(found: Sequence[Judged]) -> str:
+    """One line for each model, with its metrics."""
+    metrics: dict[str, list[str]] = {}
+    for each in found:
+        cell = each.cell
+        place = f"{cell.paper}, table {cell.table}: {cell.dataset}, {cell.model}"
+        label = "" if cell.label == "all" else f", class {cell.label}"
+        metrics.setdefault(place, []).append(f"{metric_of(cell)}{label} ({each.judgement})")
+    return "\n".join(f"    - {place}: {'; '.join(said)}" for place, said in metrics.items())
 
 
 def tried(counted: Sequence[Published], found: Sequence[Judged], rows: pd.DataFrame) -> str:
@@ -183,12 +242,60 @@ def tried(counted: Sequence[Published], found: Sequence[Judged], rows: pd.DataFr
     for name, trial in TRIALS.items():
         lines = [
             [*written(each)[:5], mean_of(usual.get(each.cell)), mean_of(each), str(each.seeds)]
-            for each in judged(counted, rows[rows["paper"] == name].assign(paper=trial.paper))
+            for each in _of_trial(name, counted, rows)
         ]
         if lines:
             blocks.append(f"`{name}`: {trial.changed}.\n\n{table(TRIED, lines)}\n")
     said = "The study with a change; means over seeds. Nothing here is counted above.\n"
     return "\n".join(["## Trials", "", said, *blocks]) if blocks else ""
+
+
+def _of_trial(name: str, cells: Sequence[Published], rows: pd.DataFrame) -> list[Judged]:
+    return judged(cells, rows[rows["paper"] == name].assign(paper=TRIALS[name].paper))
+
+
+def more_seeds(found: Sequence[Judged], rows: pd.DataFrame) -> str:
+    """The cells that want more trainings, and the commands that would make them."""
+    short = [each for each in found if each.seeds < each.wanted]
+    if not short:
+        return ""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for each in short:
+        cell, digits = each.cell, _digits(each.cell)
+        label = "" if cell.label == "all" else f", class {cell.label}"
+        wide = f"{metric_of(cell)}{label} ±{number(each.of_mean, digits)}"
+        place = (cell.paper, cell.table, cell.dataset, cell.model, seeds_of(each))
+        names.setdefault(place, []).append(wide)
+    lines = [[*place, "; ".join(some)] for place, some in names.items()]
+    many = sum(each.wanted == judge.MANY for each in short)
+    said = (
+        f"A cell should have {judge.ENOUGH} seeds, and {judge.MANY} where the 95% interval of its "
+        f"mean is wider than the tolerance. {many} cells want {judge.MANY}, and "
+        f"{len(short) - many} others {judge.ENOUGH}.\n"
+    )
+    head = ["paper", "table", "dataset", "model", "seeds", "metrics, with half of the interval"]
+    listed = folded("The cells", table(head, lines))
+    more = "\n".join(f"- `{command}`" for command in commands(_with_more(short, rows)))
+    return f"## More seeds are wanted\n\n{said}\n{listed}\nThese make them:\n\n{more}\n"
+
+
+def _with_more(short: Sequence[Judged], rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of these cells, as if every seed that they should have were there."""
+    known = rows.assign(dataset=[dataset_name(str(corpus)) for corpus in rows["corpus"]])
+    parts = [
+        known[
+            (known["paper"] == each.cell.paper)
+            & (known["dataset"] == each.cell.dataset)
+            & (known["model"] == each.cell.model)
+            & (known["probe"] == METRICS[each.cell.metric][0])
+            & (known["size"] == each.size)
+        ]
+        .iloc[:1]
+        .assign(seed=seed)
+        for each in short
+        for seed in range(each.wanted)
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def left(counted: Sequence[Published], found: Sequence[Judged]) -> str:
@@ -237,7 +344,7 @@ def commands_behind(rows: pd.DataFrame) -> str:
     return f"## The commands behind the rows\n\n{said}\n{lines}\n"
 
 
-VERDICTS = (judge.REPRODUCED, judge.DIRECTION, judge.NOT, judge.FEW)
+VERDICTS = (judge.REPRODUCED, judge.UNCERTAIN, judge.DIRECTION, judge.NOT, judge.FEW)
 HEAD = """# Published beside measured
 
 Every number that the papers print and that the complete corpora allow, beside what the same
@@ -249,22 +356,25 @@ READING = folded(
     "How to read the tables",
     """- **Published**: as printed. jain2019's Table 2 also stands in the slides of a lecture
   (Kovács, TU Wien, 2021), with other numbers: the paper's come first, and either may be met.
-- **Ours**: mean over seeds (trainings that differ in their random start), and in brackets where
-  one more training is expected (95% prediction interval, by Student's t; it is not cut at what
-  is possible, 100% say). The same seed gives the same training on the same kind of processor
-  only.
-- **Reproduced**: the published number is inside the brackets, or within a tolerance of our mean:
-  0.06 for τ and the share of texts with a significant τ, two points for scores and their changes,
-  0.02 for probabilities, 0.06 nats. Brackets are wide where trainings differ much, and where
-  there are few of them: to be inside says little then. So those within the tolerance itself are
-  counted beside, and cells with three and with more seeds apart.
+- **Ours**: mean over seeds (trainings that differ in their random start) ± half of the 95%
+  interval of that mean, and in brackets where one more training is expected (95% prediction
+  interval). Both are by Student's t and not cut at what is possible, 100% say. The same seed gives
+  the same training on the same kind of processor only.
+- **Seeds**: how many trainings, and of how many that there should be
+  ([below](#more-seeds-are-wanted)).
+- **Reproduced**: the published number is within the tolerance of our mean, inside the interval of
+  our mean, or within the spread that the paper prints. The tolerance is 0.06 for τ and the share of
+  texts with a significant τ, two points for scores and their changes, 0.02 for probabilities, 0.06
+  nats.
+- **Consistent but uncertain**: only inside the brackets. These are wide where trainings differ much
+  and where there are few of them, so it says little; it is never counted as reproduced.
 - **Same direction**, only for changes of a score: not as near, but of the same sign, and the
   95% interval of our mean leaves zero out.
 - The tolerances for τ and scores were set before anything was run. Those for the share of
   significant τ, for probabilities and for nats, and that zero must be left out for a direction,
   were set after the first numbers of SST and 20News had been seen.
-- **Not reproduced**: neither; [the reason](#where-we-do-not-agree) is given below. Fewer than
-  three seeds are not judged.""",
+- **Not reproduced**: none of these. [Below](#where-we-do-not-agree) stands what is known of every
+  cell that is not reproduced. Fewer than three seeds are not judged.""",
 )
 FILTER = '<div class="wide-page" id="judgement-filter"></div>\n'
 """Tables take the whole width; `docs/site.js` puts a choice of judgements here."""
@@ -277,7 +387,7 @@ def document(rows: pd.DataFrame, reasons: Sequence[Reason]) -> str:
     found = judged(counted, rows)
     partly = judged([cell for cell in cells if cell.dataset in PARTLY], rows)
     parts = [HEAD, _overview(counted, found), READING, FILTER, *_papers(found)]
-    parts += [disagreements(found, reasons)]
+    parts += [disagreements(found, reasons, rows), more_seeds(found, rows)]
     parts += [tried(counted, found, rows), left(counted, found), apart(cells, partly)]
     parts += [absent(cells), commands_behind(rows)]
     return "\n".join(part for part in parts if part)
@@ -285,8 +395,7 @@ def document(rows: pd.DataFrame, reasons: Sequence[Reason]) -> str:
 
 def _overview(counted: Sequence[Published], found: Sequence[Judged]) -> str:
     """How many of what, by paper."""
-    head = ["", "cells", "measured", *VERDICTS]
-    head += ["reproduced or same direction", "within the tolerance itself"]
+    head = ["", "cells", "measured", *VERDICTS, "within the tolerance itself"]
     papers = list(dict.fromkeys(cell.paper for cell in counted))
     known = {each.cell.paper for each in found}
     lines = [
@@ -298,21 +407,27 @@ def _overview(counted: Sequence[Published], found: Sequence[Judged]) -> str:
         for paper in papers
     ]
     lines.append(_counts("**all**", len(counted), found))
-    few = [each for each in found if each.seeds == judge.SEEDS]
-    more = [each for each in found if each.seeds > judge.SEEDS]
-    lines += [_counts("of these, three seeds", None, few), _counts("more seeds", None, more)]
+    counts = sorted({each.seeds for each in found})
+    lines += [
+        _counts(f"with {count} seeds", None, [each for each in found if each.seeds == count])
+        for count in counts
+    ]
     corpora = ", ".join(COMPLETE)
-    return f"## In short\n\nCells of {corpora}.\n\n{table(head, lines)}\n{_second(found)}"
+    said = f"{_second(found)}{_added(found)}"
+    return f"## In short\n\nCells of {corpora}.\n\n{table(head, lines)}\n{said}"
 
 
 def _counts(name: str, cells: int | None, part: Sequence[Judged]) -> list[str]:
     kinds = Counter(each.judgement for each in part)
+    shares = {judge.REPRODUCED: share(part)}
     numbers = ["" if cells is None else str(cells), str(len(part))]
-    numbers += [str(kinds[kind]) for kind in VERDICTS]
+    numbers += [_counted(kinds[kind], shares.get(kind, math.nan)) for kind in VERDICTS]
     close = sum(each.close for each in part)
-    near = f"{close} ({close / len(part):.0%})" if part else "0"
-    good = share(part)
-    return [name, *numbers, f"{good:.0%}" if good == good else "", near]
+    return [name, *numbers, _counted(close, close / len(part) if part else math.nan)]
+
+
+def _counted(count: int, of_all: float) -> str:
+    return f"{count} ({of_all:.0%})" if of_all == of_all else str(count)
 
 
 def _second(found: Sequence[Judged]) -> str:
@@ -330,6 +445,17 @@ def _second(found: Sequence[Judged]) -> str:
         "only the later value matches ours."
     )
     return f"\n{said}\n"
+
+
+def _added(found: Sequence[Judged]) -> str:
+    """What a softer rule would give."""
+    softer = sum(
+        each.seeds >= judge.SEEDS and abs(each.difference) <= each.softly for each in found
+    )
+    return (
+        "\nReproduced means within the larger of the tolerance and the interval of our mean. "
+        f"Within the two added up it would be {softer}.\n"
+    )
 
 
 def _papers(found: Sequence[Judged]) -> Iterator[str]:

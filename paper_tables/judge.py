@@ -1,9 +1,10 @@
-"""Is a published number reproduced? By our trainings' spread, or a tolerance that is stated.
+"""Is a published number reproduced? By the tolerance of its kind, or what trainings leave open.
 
-*Reproduced*: as near as the larger of the half-width of our 95% prediction interval over seeds
-and the tolerance of its kind. *Same direction*, for contrasts only: not so near, but of the same
-sign, and the 95% interval of our mean over seeds leaves zero out. Else *not reproduced*. Fewer
-than three seeds are *too few seeds*.
+*Reproduced*: our mean is as near as the largest of the tolerance, the half-width of its 95%
+interval over seeds, and the spread that the paper prints. *Consistent but uncertain*: not so
+near, but inside the 95% prediction interval of one more training, which is wide where seeds are
+few. *Same direction*, for contrasts only: neither, but of the same sign, and the interval of our
+mean leaves zero out. Else *not reproduced*. Fewer than three seeds are *too few seeds*.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from scipy import stats
 from heedful.studies import FRACTIONS, METRICS, dataset_name, printed_scale
 from paper_tables.published import Published
 
-REPRODUCED, DIRECTION = "reproduced", "same direction"
-NOT, FEW = "not reproduced", "too few seeds"
+REPRODUCED, UNCERTAIN = "reproduced", "consistent but uncertain"
+DIRECTION, NOT, FEW = "same direction", "not reproduced", "too few seeds"
 SEEDS = 3
 """Fewer say too little about the spread of trainings."""
+ENOUGH, MANY = 5, 10
+"""Seeds that a cell should have; many where its mean is less certain than the tolerance."""
 LEVEL = 0.975
 TAU, POINTS, NATS = 0.06, 2.0, 0.06
 
@@ -62,8 +65,8 @@ class Judged:
 
     @property
     def near(self) -> float:
-        """How far away a published number may be."""
-        return max(self.around, tolerance(self.cell))
+        """How far from our mean a published number may be to count as reproduced."""
+        return max(self.of_mean, tolerance(self.cell), self.cell.sd or 0.0)
 
     @property
     def difference(self) -> float:
@@ -76,11 +79,23 @@ class Judged:
         return self.seeds >= SEEDS and abs(self.difference) <= tolerance(self.cell)
 
     @property
+    def softly(self) -> float:
+        """The tolerance around every mean that ours may stand for."""
+        return self.of_mean + max(tolerance(self.cell), self.cell.sd or 0.0)
+
+    @property
+    def wanted(self) -> int:
+        """How many seeds it should have."""
+        return MANY if not self.of_mean <= tolerance(self.cell) else ENOUGH
+
+    @property
     def judgement(self) -> str:
         if self.seeds < SEEDS:
             return FEW
         if abs(self.difference) <= self.near:
             return REPRODUCED
+        if abs(self.difference) <= self.around:
+            return UNCERTAIN
         return DIRECTION if self.cell.contrast and self._same_direction else NOT
 
     @property
@@ -106,9 +121,9 @@ def tolerance(cell: Published) -> float:
 
 
 def share(judged: Sequence[Judged]) -> float:
-    """Of those with seeds enough, reproduced or in the same direction."""
+    """Of those with seeds enough, reproduced."""
     enough = [each for each in judged if each.judgement != FEW]
-    good = sum(each.judgement in (REPRODUCED, DIRECTION) for each in enough)
+    good = sum(each.judgement == REPRODUCED for each in enough)
     return good / len(enough) if enough else math.nan
 
 

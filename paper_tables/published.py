@@ -1,17 +1,19 @@
-"""The published cells: each once, which of them count, and why some were not reproduced.
+"""The published cells: each once, which of them count, and what is known of others than ours.
 
 Two printed versions of one number are one cell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 from heedful.studies import METRICS, printed_papers, published
 from paper_tables.compact import read_lines
+from paper_tables.trials import TRIALS
 
 COMPLETE = ("SST", "20News", "IMDB", "bAbI 1", "bAbI 2", "Multi30k")
 """Datasets whose files are those of the papers; only these count."""
@@ -111,7 +113,7 @@ PARTLY = {
 """At hand in part: shown apart, never counted."""
 
 
-# Why a cell was not reproduced: two sentences each, written down by pattern.
+# What is known of cells that were not reproduced: two sentences each, written down by pattern.
 
 
 MATCHED = ("paper", "table", "dataset", "model", "metric")
@@ -119,13 +121,15 @@ MATCHED = ("paper", "table", "dataset", "model", "metric")
 
 @dataclass(frozen=True)
 class Reason:
-    """The cells it is given for, as patterns (`*` is anything), and what it says."""
+    """The cells it is given for, as patterns (`*` is anything), the trial that it rests on, if
+    there is one, and what it says."""
 
     paper: str
     table: str
     dataset: str
     model: str
     metric: str
+    trial: str
     text: str
 
     def fits(self, cell: Published) -> bool:
@@ -133,18 +137,20 @@ class Reason:
 
 
 def read_reasons(path: Path) -> list[Reason]:
-    """In their order; each must be of some cell, and say something."""
-    cells, found = published_cells(), []
-    for at, line in enumerate(read_lines(path, "reasons", (*MATCHED, "text")), 2):
+    """In their order; each must be of some cell, say something, and name a trial or none."""
+    cells, trials, found = published_cells(), list(TRIALS), []
+    for at, line in enumerate(read_lines(path, "reasons", (*MATCHED, "trial", "text")), 2):
         reason = Reason(*line)
         if not reason.text.strip() or not any(reason.fits(cell) for cell in cells):
             raise HeedfulError(
                 f"line {at} of {path} gives no reason, or one for no published cell: fix it."
             )
+        if reason.trial and reason.trial not in trials:
+            raise unknown_name(f"trial in line {at} of {path}", reason.trial, trials)
         found.append(reason)
     return found
 
 
-def reason_for(cell: Published, reasons: list[Reason]) -> str:
-    """Of the first that fits; empty where nobody gave one."""
-    return next((reason.text for reason in reasons if reason.fits(cell)), "")
+def reason_for(cell: Published, reasons: Sequence[Reason]) -> Reason | None:
+    """The first that fits."""
+    return next((reason for reason in reasons if reason.fits(cell)), None)

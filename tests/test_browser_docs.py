@@ -15,6 +15,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 JUDGED = (
     ("F1", "reproduced"),
     ("change of F1", "same direction"),
+    ("accuracy", "consistent but uncertain"),
     ("τ", "<strong>not reproduced</strong>"),
 )
 
@@ -53,21 +54,23 @@ def shown(page: Any) -> list[str]:
 
 def test_what_was_not_reproduced_is_read_alone(browser: Any, tmp_path: Path) -> None:
     with visiting(browser, page_of(tmp_path, script=True)) as page:
-        assert len(shown(page)) == 5 and page.inner_text("[role=status]").startswith("4 of 4")
+        assert len(shown(page)) == 6 and page.inner_text("[role=status]").startswith("5 of 5")
         page.click("button:text-is('not reproduced')")
         assert shown(page) == ["τ", "jain2019"]
-        assert page.inner_text("[role=status]") == "1 of 4 numbers are shown."
+        assert page.inner_text("[role=status]") == "1 of 5 numbers are shown."
         assert not page.locator("table").nth(1).is_visible()
         assert page.locator("[aria-pressed=true]").all_inner_texts() == ["not reproduced"]
+        page.click("button:text-is('consistent but uncertain')")
+        assert shown(page) == ["accuracy", "jain2019"]
         page.click("button:text-is('reproduced')")
         assert shown(page) == ["F1", "F1", "jain2019"]
         page.click("button:text-is('all')")
-        assert len(shown(page)) == 5 and accessibility(page) == []
+        assert len(shown(page)) == 6 and accessibility(page) == []
 
 
 def test_everything_is_there_without_the_script(browser: Any, tmp_path: Path) -> None:
     with visiting(browser, page_of(tmp_path, script=False)) as page:
-        assert len(shown(page)) == 5 and page.locator("button").count() == 0
+        assert len(shown(page)) == 6 and page.locator("button").count() == 0
 
 
 CONSOLE = """<div class="language-console"><pre id="code"><code>$ heedful train --corpus x \\

@@ -83,7 +83,10 @@ def test_intervals_by_hand() -> None:
     [
         ("accuracy", 83.0, (81.1, 81.1, 81.1), judge.REPRODUCED),  # two points
         ("accuracy", 83.0, (80.9, 80.9, 80.9), judge.NOT),
-        ("accuracy", 83.0, (75.0, 79.0, 83.0), judge.REPRODUCED),  # the spread is wider
+        ("accuracy", 83.0, (75.0, 79.0, 83.0), judge.REPRODUCED),  # inside 79 ± 9.9
+        ("accuracy", 92.0, (75.0, 79.0, 83.0), judge.UNCERTAIN),  # inside 79 ± 19.9 only
+        ("accuracy", 99.0, (75.0, 79.0, 83.0), judge.NOT),
+        (CONTRAST, -25.0, (-5.0, -9.0, -13.0), judge.UNCERTAIN),  # before a mere direction
         ("accuracy", 83.0, (81.1, 81.1), judge.FEW),
         (CONTRAST, -10.0, (-5.0, -5.1, -4.9), judge.DIRECTION),
         (CONTRAST, -10.0, (5.0, 5.1, 4.9), judge.NOT),
@@ -103,6 +106,19 @@ def test_either_version_may_be_met() -> None:
     found = Judged(both, (0.33, 0.33, 0.33))
     assert found.judgement == judge.REPRODUCED
     assert found.difference == pytest.approx(0.03)
+
+
+def test_the_spread_that_a_paper_prints_counts() -> None:
+    given = replace(cell("accuracy", 96.1), sd=4.3)
+    assert Judged(given, (100.0, 100.0, 100.0)).judgement == judge.REPRODUCED
+    assert Judged(replace(given, sd=3.8), (100.0, 100.0, 100.0)).judgement == judge.NOT
+
+
+def test_seeds_that_are_wanted() -> None:
+    """Of 82, 83, 84 the mean is known to 2.48, of four such numbers more to 0.9."""
+    assert Judged(cell(), (82.0, 83.0, 84.0)).wanted == judge.MANY
+    assert Judged(cell(), (82.0, 83.0, 84.0, 83.0, 83.0)).wanted == judge.ENOUGH
+    assert Judged(cell(), (83.0,)).wanted == judge.MANY  # nothing is known of its spread
 
 
 def test_tolerances_are_in_the_papers_unit() -> None:
@@ -269,19 +285,24 @@ def test_small_runs_are_never_mixed_with_full_ones() -> None:
 def test_the_document_says_what_it_is_made_of() -> None:
     rows = pd.concat([lines("bilstm-additive-base", [0.841, 0.842, 0.843])])
     rows = pd.concat([rows, lines("bilstm-dot-base", [0.5, 0.5, 0.5])])
-    reasons = [Reason("tutek2020", "1", "*", "bilstm-dot-*", "f1", "Half of it | was lost.")]
+    reasons = [Reason("tutek2020", "1", "*", "bilstm-dot-*", "f1", "", "Half of it | was lost.")]
     page = document(rows, reasons)
     assert (
-        "| SST | bilstm-additive-base | F1 |  | 84.2 | 84.2 [83.7, 84.7] | 3 | reproduced |" in page
+        "| SST | bilstm-additive-base | F1 |  | 84.2 | 84.2 ± 0.2 [83.7, 84.7] | 3 of 5 | "
+        "reproduced |" in page
     )
     assert (
-        "| SST | bilstm-dot-base | F1 |  | 84.3 | 50.0 [50.0, 50.0] | 3 | **not reproduced** |"
-        in page
+        "| SST | bilstm-dot-base | F1 |  | 84.3 | 50.0 ± 0.0 [50.0, 50.0] | 3 of 5 | "
+        "**not reproduced** |" in page
     )
-    assert "- Half of it | was lost.\n    - tutek2020, table 1: SST, bilstm-dot-base, F1" in page
-    assert "| [tutek2020](#tutek2020) | 192 | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
-    assert "| of these, three seeds |  | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
-    assert "| more seeds |  | 0 | 0 | 0 | 0 | 0 |  | 0 |" in page
+    assert (
+        "- Half of it | was lost.\n    - tutek2020, table 1: SST, bilstm-dot-base: F1 (not" in page
+    )
+    assert "| [tutek2020](#tutek2020) | 192 | 2 | 1 (50%) | 0 | 0 | 1 | 0 | 1 (50%) |" in page
+    assert "| with 3 seeds |  | 2 | 1 (50%) | 0 | 0 | 1 | 0 | 1 (50%) |" in page
+    assert "0 cells want 10, and 2 others 5." in page
+    assert "| tutek2020 | 1 | SST | bilstm-dot-base | 3 of 5 | F1 ±0.0 |" in page
+    assert "- `heedful study tutek2020 --corpora sst --encoders bilstm --seeds 5 --probes" in page
     assert "| tutek2020 | 1 | SST | bilstm-dot-base | 2 |" in page  # of its 3 cells one
     assert page == document(rows.iloc[::-1], reasons)
 
@@ -305,7 +326,7 @@ def test_a_trial_is_shown_and_not_counted(store: Store) -> None:
     assert rows[rows["run"] == key]["paper"].tolist() == ["tutek2020-wide"]
     page = document(rows, [])
     assert "| SST | bilstm-additive-base | F1 |  | 84.2 | 70.0 | 80.0 | 1 |" in page
-    assert "| [tutek2020](#tutek2020) | 192 | 1 | 0 | 0 | 1 | 0 | 0% | 0 (0%) |" in page
+    assert "| [tutek2020](#tutek2020) | 192 | 1 | 0 (0%) | 0 | 0 | 1 | 0 | 0 (0%) |" in page
     assert "- `python -m tools.trials tutek2020-wide --corpora sst --attention additive" in page
 
 
@@ -415,26 +436,55 @@ def test_an_audit_is_kept_once_whatever_its_model_is_called() -> None:
     assert len(merged_audits(old, old.assign(weights="2f", run="audit-2"))) == 2
 
 
-def test_a_cell_without_a_reason_says_so() -> None:
+def test_a_cell_of_which_nothing_is_known_is_unexplained() -> None:
     page = document(lines("bilstm-dot-base", [0.5, 0.5, 0.5]), [])
-    assert "No reason was found yet." in page
+    assert "### Unexplained\n\n1 cell." in page and "- Nothing was tried yet.\n" in page
+    assert "### A trial comes nearer" not in page
+
+
+@pytest.mark.parametrize(
+    ("trial", "rows", "explained"),
+    [
+        ("tutek2020-wide", [0.6], True),
+        ("tutek2020-wide", [0.4], False),  # further off than without
+        ("tutek2020-long", [0.6], False),  # another trial's rows
+        ("", [0.6], False),
+    ],
+)
+def test_a_reason_holds_where_its_trial_comes_nearer(
+    trial: str, rows: list[float], explained: bool
+) -> None:
+    own = lines("bilstm-dot-base", [0.5, 0.5, 0.5])
+    of_trial = lines("bilstm-dot-base", rows).assign(paper="tutek2020-wide")
+    reason = Reason("tutek2020", "1", "*", "*", "f1", trial, "Wider is better.")
+    page = document(pd.concat([own, of_trial]), [reason])
+    head, other = "### A trial comes nearer", "### Unexplained"
+    assert (head in page, other in page) == (explained, not explained)
+    assert "- Wider is better.\n    - tutek2020, table 1: SST, bilstm-dot-base: F1" in page
+
+
+def test_uncertain_cells_are_not_counted_as_reproduced() -> None:
+    page = document(lines("bilstm-additive-base", [0.67, 0.71, 0.75]), [])
+    assert "| [tutek2020](#tutek2020) | 192 | 1 | 0 (0%) | 1 | 0 | 0 | 0 | 0 (0%) |" in page
+    assert "bilstm-additive-base: F1 (consistent but uncertain)" in page
 
 
 def test_reasons_by_pattern(tmp_path: Path) -> None:
     path = tmp_path / "reasons.csv"
-    head = "paper,table,dataset,model,metric,text\n"
-    path.write_text(f"{head}jain2019,*,*,*,*,Other.\nvashishth2019,1,S*,*,acc*,Vectors.\n")
+    head = "paper,table,dataset,model,metric,trial,text\n"
+    path.write_text(f"{head}jain2019,*,*,*,*,,Other.\nvashishth2019,1,S*,*,acc*,,Vectors.\n")
     reasons = read_reasons(path)
-    assert reason_for(cell(), reasons) == "Vectors."
-    assert reason_for(cell("f1"), reasons) == ""
+    assert reason_for(cell(), reasons) == reasons[1] and reasons[1].text == "Vectors."
+    assert reason_for(cell("f1"), reasons) is None
     spoilt = {
         "text\nno\n": "columns of reasons",
         "": "columns of reasons",
-        f"{head}jain2019,*,*\n": "3 fields instead of 6",
-        f"{head}nobody2019,*,*,*,*,Why.\n": "line 2 .* for no published cell",
-        f"{head}jain2019,*,*,*,*, \n": "line 2 .* gives no reason",
-        f'{head}jain2019,*,*,*,*,"# A\nB"\n': "characters that no text has",
-        f'{head}jain2019,*,*,*,*,"open\n': "cannot be read as reasons",
+        f"{head}jain2019,*,*\n": "3 fields instead of 7",
+        f"{head}nobody2019,*,*,*,*,,Why.\n": "line 2 .* for no published cell",
+        f"{head}jain2019,*,*,*,*,, \n": "line 2 .* gives no reason",
+        f"{head}jain2019,*,*,*,*,wider,Why.\n": "trial in line 2",
+        f'{head}jain2019,*,*,*,*,,"# A\nB"\n': "characters that no text has",
+        f'{head}jain2019,*,*,*,*,,"open\n': "cannot be read as reasons",
     }
     for text, words in spoilt.items():
         path.write_text(text)
@@ -448,7 +498,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for folder in ("reproduction", "docs"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
+    (tmp_path / "reproduction/reasons.csv").write_text(
+        "paper,table,dataset,model,metric,trial,text\n"
+    )
     probed(Store(tmp_path / "before"), seed=0, model=MODELS["bilstm-dot-base"])
     write_compact(collect(Store(tmp_path / "before")), tmp_path / "reproduction/rows.csv")
     return tmp_path
