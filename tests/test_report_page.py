@@ -25,7 +25,10 @@ from heedful.store import Run, Store
 from parsed_page import loads_nothing, parse
 from test_report_fake import HOSTILE, Fake, fake_study
 
-OF_JAIN2019 = ("published", "tau_gradient", "tau_length", "permutation", "jsd", "jsd_by_max")
+OF_JAIN2019 = (
+    "published", "tau_gradient", "tau_leave_one_out", "tau_length", "permutation", "jsd",
+    "jsd_by_class", "jsd_by_max",
+)  # fmt: skip
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -83,6 +83,8 @@ class CorpusReport:
     stands_for: str = ""
     dimension: int | None = None
     limited: bool = False
+    vocabulary: int | None = None
+    splits: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> CorpusReport:

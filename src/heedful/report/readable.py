@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from heedful.metrics import OVER_SEEDS
+from heedful.report.characteristics import SETTINGS_CAPTION, corpora_table, settings_table
 from heedful.report.evidence import Evidence, lines_of
 from heedful.report.formats import interval, number, with_sd
 from heedful.studies import DATASETS, dataset_name, published
@@ -59,6 +60,7 @@ def readable(frame: pd.DataFrame, paper: str, evidence: Evidence) -> list[Readab
     """The tables of one paper that have something in them."""
     published = f" Published: {paper}. Blank: not published."
     tables = _of_jain2019(frame, evidence) if paper == "jain2019" else _numbered(frame, paper)
+    tables = [*_corpora(evidence, paper), *tables]
     found = [Readable(one.name, one.title, one.caption + published, one.table) for one in tables]
     found += _of_tutek2020(evidence) if paper == "tutek2020" else []
     found += _of_wiegreffe2019(evidence) if paper == "wiegreffe2019" else []
@@ -67,6 +69,15 @@ def readable(frame: pd.DataFrame, paper: str, evidence: Evidence) -> list[Readab
         for title, caption, columns in BY_MODEL.get(paper, ())
     ]
     return [one for one in found if len(one.table)]
+
+
+def _corpora(evidence: Evidence, paper: str) -> Iterator[Readable]:
+    """The corpora and settings that a paper's own tables are of."""
+    if paper == "tutek2020":
+        table, title = settings_table(evidence), "Table 4: settings"
+        yield Readable("table4", title, SETTINGS_CAPTION, table)
+    number, caption, table = corpora_table(evidence, paper)
+    yield Readable(f"table{number}_corpora", f"Table {number}: corpora", caption, table)
 
 
 def _of_jain2019(frame: pd.DataFrame, evidence: Evidence) -> list[Readable]:

@@ -10,6 +10,7 @@ from heedful.studies.published import FLIPS as FLIPS
 from heedful.studies.published import FRACTIONS as FRACTIONS
 from heedful.studies.published import METRICS as METRICS
 from heedful.studies.published import dataset_name as dataset_name
+from heedful.studies.published import printed_corpora as printed_corpora
 from heedful.studies.published import printed_papers as printed_papers
 from heedful.studies.published import printed_scale as printed_scale
 from heedful.studies.published import published as published

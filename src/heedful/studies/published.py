@@ -3,7 +3,7 @@
 `published.csv` was copied by hand from the tables of the papers named in its first column
 (jain2019 = Jain & Wallace 2019, "Attention is not Explanation", NAACL; Table 2 exists in two
 printed versions, `2/paper` and `2/slides`). Scores of jain2019 are fractions, those of the
-other papers per cent.
+other papers per cent. `corpora.csv` has what the papers print of their corpora, as printed.
 Nothing here needs torch, so a report can be built on any machine.
 """
 
@@ -91,6 +91,13 @@ def published(paper: str, table_prefix: str = "") -> pd.DataFrame:
 def printed_papers() -> list[str]:
     """The papers whose numbers are here."""
     return sorted(set(_everything()["paper"]))
+
+
+def printed_corpora(paper: str) -> pd.DataFrame:
+    """What a paper prints of its corpora, as texts: table, dataset, statistic, value, sd."""
+    with files("heedful.studies").joinpath("corpora.csv").open(encoding="utf8") as stream:
+        table = pd.read_csv(stream, dtype="str", keep_default_na=False)
+    return table[table["paper"] == paper].drop(columns="paper").reset_index(drop=True)
 
 
 def score_changed(metric: str) -> str:

@@ -8,9 +8,11 @@ from heedful.registry import Registry
 _PLACES = """
     bars.published
     distributions.tau_gradient
+    distributions.tau_leave_one_out
     curves.tau_length
     distributions.permutation
     distributions.jsd
+    distributions.jsd_by_class
     distributions.jsd_by_max
     bars.substitution
     erasure.erasure

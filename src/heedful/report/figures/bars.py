@@ -74,7 +74,7 @@ OF_F1 = "tutek2020"
 PAPERS = ("vashishth2019", OF_F1)
 SUBSTITUTION = Words(
     "substitution",
-    "Attention replaced (vashishth2019, Tables 1 to 3; tutek2020, Table 1)",
+    "Attention replaced (vashishth2019, Tables 1 to 3, Figure 1; tutek2020, Table 1)",
     "Change of the score when attention is replaced in training too, or afterwards only, in "
     "points of per cent or of BLEU; panels of one unit share a scale. Bar and line: measured here "
     "with its 95% interval; diamond: printed by the paper, where corpus and model are the same. A "

@@ -59,7 +59,7 @@ ENDS = {
 }
 LAYERS = Words(
     "layers",
-    "Attention permuted layer after layer (vashishth2019)",
+    "Attention permuted layer after layer (vashishth2019, Figure 4)",
     "The task’s score with its 95% interval when attention is permuted in so many layers of one "
     "group. A curve that falls at once: the group’s attention is needed in that layer already. "
     "Attention of later layers is computed anew from what the permuted ones give.",
@@ -67,7 +67,7 @@ LAYERS = Words(
 )
 
 
-@figure("layers", paper="vashishth2019")
+@figure("layers", paper="vashishth2019, Figure 4")
 def layers(evidence: Evidence) -> Figure:
     """The score after permuting the first or last so many layers, by group."""
     table = curves(evidence.together)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -176,6 +177,23 @@ def tau_gradient(evidence: Evidence) -> Figure:
     return _histograms(evidence, rows, GRADIENT_WORDS, GRADIENT_AXIS)
 
 
+LEFT_OUT_WORDS = Words(
+    "tau_leave_one_out",
+    "Attention against leaving words out (jain2019, Figure 2 for leave-one-out)",
+    "Kendall’s τ between attention and the change of the output without each word, one value per "
+    "text, by predicted class; each colour adds up to 100%. The paper calls these histograms "
+    "similar to those of gradients and shows them online.",
+    "Kendall τ of attention and leaving out",
+)
+
+
+@figure("correlation", paper="jain2019, Figure 2")
+def tau_leave_one_out(evidence: Evidence) -> Figure:
+    """Histograms of Kendall τ between attention and leaving words out, by predicted class."""
+    rows = _by_class(evidence, evidence.rows("correlation", ["tau_loo"]))
+    return _histograms(evidence, rows, LEFT_OUT_WORDS, GRADIENT_AXIS)
+
+
 def _by_class(evidence: Evidence, rows: pd.DataFrame) -> pd.DataFrame:
     rows = folded(evidence, rows)
     return rows.assign(colour=rows["predicted"].map(class_colour))
@@ -221,7 +239,7 @@ def _measure_histogram(evidence: Evidence, experiment: str, measure: str) -> Fig
 
 PERMUTATION_WORDS = Words(
     "permutation",
-    "Shuffled attention (jain2019, Figure 3)",
+    "Shuffled attention (jain2019, Figure 3; vashishth2019, Figure 2)",
     "Median change of the predicted probability when a text’s attention weights are shuffled, "
     "by the largest weight before shuffling. First class above its line, second below; all "
     "shapes are drawn equally tall; the dot is the median, n the number of values. Mass at the "
@@ -230,7 +248,7 @@ PERMUTATION_WORDS = Words(
 )
 
 
-@figure("permutation", paper="jain2019, Figure 3")
+@figure("permutation", paper="jain2019, Figure 3; vashishth2019, Figure 2")
 def permutation(evidence: Evidence) -> Figure:
     """Median change of output under shuffled attention, by the largest weight."""
     rows = evidence.rows("permutation", ["tvd_median"])
@@ -267,6 +285,32 @@ def jsd(evidence: Evidence) -> Figure:
     return _histograms(evidence, rows, JSD_WORDS, JSD_AXIS, legend)
 
 
+JSD_CLASS_WORDS = Words(
+    "jsd_by_class",
+    "Different attention, same prediction, by class (jain2019, Figure 4)",
+    "Largest Jensen–Shannon distance between a text’s attention and other weights that keep the "
+    "prediction within ε ({how}), one value per text, by predicted class; each colour adds up to "
+    "100%. Dashed: ln 2, the largest distance there is.",
+    "Adversarial distance by class ({how})",
+)
+
+
+@figure("adversarial", paper="jain2019, Figure 4")
+def jsd_by_class(evidence: Evidence) -> Figure:
+    """Histograms of the largest adversarial distance by predicted class."""
+    kept, how = _as_in_paper(evidence)
+    words = JSD_CLASS_WORDS
+    words = replace(words, caption=words.caption.format(how=how), about=words.about.format(how=how))
+    return _histograms(evidence, _by_class(evidence, kept), words, JSD_AXIS)
+
+
+def _as_in_paper(evidence: Evidence) -> tuple[pd.DataFrame, str]:
+    """The searched distance, as in the paper; the exact one where no search was run."""
+    rows = evidence.rows("adversarial", list(HOW))
+    kind = next(iter(_found(rows, HOW)), "jsd_search")
+    return (rows[rows["measure"] == kind] if len(rows) else rows), HOW[kind]
+
+
 def _found(rows: pd.DataFrame, measures: Iterable[str]) -> list[str]:
     return [one for one in measures if len(rows) and (rows["measure"] == one).any()]
 
@@ -277,18 +321,15 @@ HOW = {"jsd_search": "found by search", "jsd_exact": "exact"}
 @figure("adversarial", paper="jain2019, Figure 5")
 def jsd_by_max(evidence: Evidence) -> Figure:
     """The adversarial distance in four bins of the largest attention weight."""
-    # The searched distance, as in the paper; the exact one where no search was run.
-    rows = evidence.rows("adversarial", list(HOW))
-    kind = next(iter(_found(rows, HOW)), "jsd_search")
+    kept, how = _as_in_paper(evidence)
     words = Words(
         "jsd_by_max",
         "Adversarial distance and peaked attention (jain2019, Figure 5)",
-        f"Largest Jensen–Shannon distance at nearly the same prediction ({HOW[kind]}), by the "
+        f"Largest Jensen–Shannon distance at nearly the same prediction ({how}), by the "
         "largest weight of the original attention; drawn like the shuffling above. Mass near "
         "ln 2 (dashed) on the upper lines: peaked attention, too, could have been elsewhere.",
-        f"Adversarial distance ({HOW[kind]})",
+        f"Adversarial distance ({how})",
     )
-    kept = rows[rows["measure"] == kind] if len(rows) else rows
     return small_multiples(evidence, kept, words, _by_weight)
 
 
@@ -312,7 +353,7 @@ def seed_variance(evidence: Evidence) -> Figure:
 
 FRONTIER = Words(
     "frontier",
-    "Attending elsewhere, saying the same (wiegreffe2019, test 4)",
+    "Attending elsewhere, saying the same (wiegreffe2019, test 4; tutek2020, Figure 1)",
     "Each point is a mean over texts with 95% intervals: change of the predicted probability "
     "(TVD) and distance of attention (JSD, at most ln 2, dashed). The line joins trained "
     "adversaries by their weight λ, written beside; diamonds learned the labels instead of the "
@@ -332,7 +373,7 @@ ROLES = {
 """Each kind of point in words, its colour and its shape."""
 
 
-@figure("frontier", paper="wiegreffe2019, test 4")
+@figure("frontier", paper="wiegreffe2019, test 4; tutek2020, Figure 1")
 def frontier(evidence: Evidence) -> Figure:
     """Trained adversaries by λ, TVD against JSD, beside seeds and exact adversaries."""
     together = evidence.together[evidence.together["group"] == "all"]

@@ -32,7 +32,7 @@ from heedful.studies import FLIPS
 
 ERASURE_WORDS = Words(
     "erasure",
-    "The heaviest item or a random one (serrano2019, vashishth2019)",
+    "The heaviest item or a random one (serrano2019, vashishth2019: Figures 3)",
     "Change of the output without the item of the largest weight less the change without a "
     "random other one (ΔJS), by the difference of their weights; darker: more texts. Below the "
     "dashed line the random item mattered more. If weights told importance, nothing would be "
@@ -47,7 +47,7 @@ _ROUNDING = 1e-12  # a divergence below it is none
 _ROW = [*KEYS, "example", "site", "head", "query"]
 
 
-@figure("erasure", paper="serrano2019")
+@figure("erasure", paper="serrano2019, Figure 3; vashishth2019, Figure 3")
 def erasure(evidence: Evidence) -> Figure:
     """ΔJS of the heaviest and a random item, by the difference of their weights."""
     rows = evidence.rows("erasure", ["js_difference", "weight_difference"])
@@ -240,7 +240,7 @@ def _tried(*names: str) -> list[str]:
 
 SETS_WORDS = Words(
     "importance_sets",
-    "Items removed until the decision flips (serrano2019)",
+    "Items removed until the decision flips (serrano2019, Figure 5)",
     "Share of items that lose their attention, in the order of a ranking, before the decision "
     "flips. Further to the left: the ranking finds what the decision rests on sooner. Attention "
     "that tells importance would lie left of the random order, and not right of the gradient’s. "
@@ -316,7 +316,7 @@ def _boxes_says(found: dict[str, Removed]) -> str:
     return "; ".join(parts)
 
 
-@figure("importance_sets", paper="serrano2019")
+@figure("importance_sets", paper="serrano2019, Figure 5")
 def importance_sets(evidence: Evidence) -> Figure:
     """Share of items removed until the decision flips, by ranking, none dropped."""
     return _boxes("fraction", SETS_WORDS, "share of items removed", evidence)
