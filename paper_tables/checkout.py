@@ -18,10 +18,12 @@ from paper_tables.findings.evidence import Evidence
 from paper_tables.findings.page import page, pictures
 from paper_tables.published import Reason, read_reasons
 from paper_tables.rows import FORM, collect, merged, of_today
+from paper_tables.tables_and_figures import tables_and_figures
 
 ROWS, AUDITS = Path("reproduction/rows.csv"), Path("reproduction/audits.csv")
 REASONS = Path("reproduction/reasons.csv")
 DOCUMENT, FINDINGS = Path("docs/reproduction.md"), Path("docs/findings.md")
+PLACES = Path("docs/tables-and-figures.md")
 PICTURES = Path("docs/figures/findings")
 KEPT = FileKind("a page of this checkout", lambda path: True)
 """By its place: the checkout keeps what was in it before."""
@@ -54,11 +56,11 @@ def added(kept: Kept, store: Store) -> Kept:
 
 
 def made_of(kept: Kept) -> dict[Path, str | None]:
-    """Every file of both pages; None for a picture that there is not."""
+    """Every file of the pages; None for a picture that there is not."""
     evidence = Evidence(kept.rows, kept.audits)
     drawn = {PICTURES / name: text for name, text in pictures(evidence).items()}
     pages = {DOCUMENT: document(kept.rows, kept.reasons), FINDINGS: page(evidence)}
-    return {**drawn, **pages}
+    return {**drawn, **pages, PLACES: tables_and_figures()}
 
 
 def tables(kept: Kept) -> dict[Path, str]:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.studies import MASKING, MODELS, TRAINING, Setting, Study
+from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
+from heedful.studies import MASKING, MODELS, TRAINING, TYING, Setting, Study
 from heedful.studies.papers import JAIN2019 as JAIN
 from heedful.studies.papers import TUTEK2020 as TUTEK
 from heedful.studies.papers import VASHISHTH2019 as VASHISHTH
@@ -47,6 +47,19 @@ def _changed(study: Study, **fields: Any) -> Study:
     return replace(study, settings=(replace(setting, models=tuple(models.values())),), names=names)
 
 
+def _weighed(name: str, base: TermSpec, weight: float, *probes: ProbeSpec) -> Study:
+    """tutek2020's models of one term, with another weight of it."""
+    kept = tuple(f"bilstm-{attention}-{base.name}" for attention in ("dot", "additive"))
+    return _changed(_tutek(name, kept, TRAIN, *probes), terms=(replace(base, weight=weight),))
+
+
+def _imitated() -> Study:
+    """tutek2020's Figure 1: adversaries of its base model and of the one that guesses words."""
+    models = ("bilstm-additive-base", "bilstm-additive-mlm")
+    probes = (ProbeSpec("seeds", {"count": 3}), ProbeSpec("frontier"))
+    return _tutek("tutek2020-frontier", models, TRAIN, *probes, corpora=("sst",))
+
+
 def _searched() -> Study:
     """jain2019's models of one text with the search that its authors ran."""
     models = tuple(ModelSpec(encoder) for encoder in ("bilstm", "average"))
@@ -69,10 +82,10 @@ TRAIN, OWN = TUTEK.settings[0].train, TUTEK.settings[0].probes[:4]
 FITTING = OWN[:2]
 ALONE = ProbeSpec("token_probability")
 INFORMATION = ProbeSpec("mutual_information", {"split": "training", "inputs": "clusters"})
+DISTANCE = replace(TYING, params=(("squared", False),))
 THREE = ("20news", "sst", "imdb")
 BASES = ("bilstm-dot-base", "bilstm-additive-base")
 DOTS = tuple(name for name in MODELS if name.startswith("bilstm-dot-"))
-GUESSING = ("bilstm-dot-mlm", "bilstm-additive-mlm")
 ADDITIVE = tuple(f"bilstm-additive-{name}" for name in ("base", "residual", "tying", "mlm"))
 
 TRIALS: Mapping[str, Trial] = {
@@ -102,10 +115,24 @@ TRIALS: Mapping[str, Trial] = {
     "tutek2020-guessing": Trial(
         "tutek2020",
         "guessing masked words weighs 0.1, the least that the paper tries, instead of 1",
-        _changed(
-            _tutek("tutek2020-guessing", GUESSING, TRAIN, *OWN),
-            terms=(replace(MASKING, weight=0.1),),
-        ),
+        _weighed("tutek2020-guessing", MASKING, 0.1, *OWN),
+    ),
+    "tutek2020-guessing-0.3": Trial(
+        "tutek2020",
+        "guessing masked words weighs 0.3 instead of 1",
+        _weighed("tutek2020-guessing-0.3", MASKING, 0.3, *OWN),
+    ),
+    **{
+        f"tutek2020-tying-{weight}": Trial(
+            "tutek2020",
+            f"tying weighs {weight} on the distance itself, averaged over tokens, instead of "
+            f"{TYING.weight:g} on its square",
+            _weighed(f"tutek2020-tying-{weight}", DISTANCE, weight, *OWN),
+        )
+        for weight in (1, 10, 20, 30)
+    },
+    "tutek2020-frontier": Trial(
+        "tutek2020", "adversaries of the base model and of the one that guesses words", _imitated()
     ),
     "tutek2020-long": Trial(
         "tutek2020",

@@ -15,7 +15,7 @@ from heedful.report.panels import Panel
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
-SAME_AS = {"seed_variance": "jsd_by_max"}
+SAME_AS = {"seed_variance": "jsd_by_max", "token_examples": "token_curves"}
 """Drawn by the same function as another one."""
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from heedful.cli import Options, plan_study
@@ -24,7 +25,7 @@ from heedful.report import (
     readable,
     typical,
 )
-from heedful.report.figures.curves import MOST_TOKENS
+from heedful.report.figures.curves import EXAMPLES, MOST_TOKENS
 from heedful.runner import Choice, Machine, grid, run_study
 from heedful.specs import ProbeSpec
 from heedful.store import Store
@@ -146,7 +147,9 @@ def test_models_of_several_layers_stand_in_table_6(
     (unprinted,) = [name for name in set(frame["model"]) if "residual" in name]
     assert math.isnan(found[unprinted, "f1"])
     titles = [one.title for one in readable(frame, "tutek2020", evidence)]
-    assert titles[:3] == [
+    assert titles[:5] == [
+        "Table 4: settings",
+        "Table 5: corpora",
         "Table 2: mutual information of words and states",
         "Table 3: the predicted class by one token alone",
         "Table 6: encoders of several layers",
@@ -170,7 +173,9 @@ def test_changes_by_quarters_are_shown(evidence: Evidence) -> None:
     assert line["First"].startswith(f"{100 * cell['mean']:+.1f}".replace("-", "−"))
     frame = published_beside_measured(evidence, "tutek2020")
     names = [one.name for one in readable(frame, "tutek2020", evidence)]
-    assert names == ["table1", "table2", "table3", "mutual_information", "quarters"]
+    assert names == [
+        "table4", "table5_corpora", "table1", "table2", "table3", "mutual_information", "quarters"
+    ]  # fmt: skip
 
 
 def test_five_lines_speak_of_the_variants(evidence: Evidence) -> None:
@@ -194,6 +199,31 @@ def test_the_text_of_the_curves_is_read_right_by_all(evidence: Evidence) -> None
     assert found.tokens[0].startswith("1 ") and len(set(found.tokens)) == len(found.tokens)
 
 
+def rows_of(model: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
+    """Of texts by name: mean over tokens, confidence, length."""
+    columns = ["value", "confidence", "length"]
+    return pd.DataFrame.from_dict(model, orient="index", columns=columns)
+
+
+def test_texts_are_chosen_by_rule() -> None:
+    """Of five texts, one of them longer than can be shown and one misread by the second model."""
+    first = rows_of(
+        {
+            "decided": (0.40, 0.90, 9),
+            "clear": (0.80, 0.99, 9),
+            "long": (0.90, 0.995, 99),
+            "misread": (0.10, 0.51, 9),
+            "unclear": (0.55, 0.55, 9),
+        }
+    )
+    second = first.assign(confidence=[0.95, 0.97, 0.99, 0.5, 0.57])
+    second.loc["misread", "value"] = math.nan
+    found = [choose([first, second]) for choose in EXAMPLES.values()]
+    assert found == ["decided", "clear", "long", "unclear", "decided"]
+    assert EXAMPLES["surer than the first model (Figure 7)"]([second, second]) is None
+    assert all(choose([first.iloc[:0], second.iloc[:0]]) is None for choose in EXAMPLES.values())
+
+
 def test_figures_are_drawn(evidence: Evidence, tmp_path: Path) -> None:
     pytest.importorskip("altair")
     assert {"token_curves", "substitution"} <= set(chosen_figures(evidence))
@@ -203,5 +233,8 @@ def test_figures_are_drawn(evidence: Evidence, tmp_path: Path) -> None:
         for panel in group.panels:
             panel.chart.to_dict(validate=True)
             assert panel.title == "additive" and "on average" in panel.says
+    more = FIGURES["token_examples"].make(evidence).groups
+    assert len(more) >= 4 and all("(Figure" in group.title for group in more)
     nothing = replace(evidence, cells=evidence.cells.iloc[:0])
-    assert "not measured" in FIGURES["token_curves"].make(nothing).missing
+    for name in ("token_curves", "token_examples"):
+        assert "not measured" in FIGURES[name].make(nothing).missing

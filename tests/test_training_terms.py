@@ -42,9 +42,9 @@ def term_of(name: str, model: Family, vectors: Tensor = VECTORS, **params: Any) 
     return term
 
 
-def value_of(name: str, model: Family, batch: Batch) -> float:
+def value_of(name: str, model: Family, batch: Batch, **params: Any) -> float:
     with torch.no_grad():
-        return float(term_of(name, model).value(batch, model(batch, keep=STATES)))
+        return float(term_of(name, model, **params).value(batch, model(batch, keep=STATES)))
 
 
 def trace_with(states: Tensor, batch: Batch) -> Trace:
@@ -63,6 +63,28 @@ def test_tying_by_hand() -> None:
     states[1, 1, 0] += 3
     found = term_of("tying", model).value(batch, trace_with(states, batch))
     assert float(found) == pytest.approx((2.5 + 9) / 2)
+
+
+def test_tying_by_the_distance_itself() -> None:
+    """Distances 1 and 2 in a text of two tokens, 3 in one of a single token; by the reference on a
+    model's own states; and a slope where a state is its embedding already."""
+    model, batch = model_of(), tiny_batch((2, 1))
+    states = torch.full_like(own := model.embed(batch)["a"], math.nan)
+    states[batch.texts["a"].mask] = own[batch.texts["a"].mask]
+    states[0, 1, 3] += 1
+    states[0, 2, :4] -= 1
+    states[1, 1, 0] += 3
+    found = term_of("tying", model, squared=False).value(batch, trace_with(states, batch))
+    assert float(found) == pytest.approx((1.5 + 3) / 2)
+    trace, masks = model(batch, keep=STATES), batch.texts["a"].mask
+    expected = [
+        reference.tying(trace.states["attention"][row][mask].tolist(), own[row][mask].tolist(), 0.5)
+        for row, mask in enumerate(masks)
+    ]
+    assert value_of("tying", model, batch, squared=False) == pytest.approx(sum(expected) / 2)
+    same = own.detach().clone().requires_grad_()
+    term_of("tying", model, squared=False).value(batch, trace_with(same, batch)).backward()
+    assert same.grad is not None and same.grad.isfinite().all()
 
 
 def test_states_that_are_embeddings_are_tied_already() -> None:

@@ -7,13 +7,13 @@ import math
 Vector = list[float]
 
 
-def tying(states: list[Vector], embeddings: list[Vector]) -> float:
-    """tutek2020: (1/T) Σ_t ‖h_t − e_t‖²."""
+def tying(states: list[Vector], embeddings: list[Vector], power: float = 1.0) -> float:
+    """tutek2020: (1/T) Σ_t ‖h_t − e_t‖²; with a power of one half the distance itself."""
     apart = [
         math.fsum((a - b) ** 2 for a, b in zip(h, e, strict=True))
         for h, e in zip(states, embeddings, strict=True)
     ]
-    return math.fsum(apart) / len(apart)
+    return math.fsum(value**power for value in apart) / len(apart)
 
 
 def conicity(states: list[Vector]) -> float:

@@ -162,7 +162,9 @@ def study(
     ),
     asked: Where = Where(),
     report: bool = option(
-        "With all: write docs/reproduction.md and findings.md from kept rows.", False, "--report"
+        "With all: write docs/reproduction.md, findings.md and tables-and-figures.md.",
+        False,
+        "--report",
     ),
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
@@ -276,6 +278,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     checkout.write(files)
     say(f"document: {checkout.DOCUMENT}")
     say(f"findings: {checkout.FINDINGS}")
+    say(f"where everything is: {checkout.PLACES}")
 
 
 def from_checkout(name: str) -> Any:

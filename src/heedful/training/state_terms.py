@@ -33,6 +33,8 @@ HIDDEN, EXCHANGED = 0.8, 0.1  # of the tokens chosen for mlm; the rest stay as t
 LAST = -2
 """The last layer's input among all hidden states; its output is the one after it."""
 _STATES = Keep(states=True)
+TINY = 1e-12
+"""Added under a root: at a distance of 0 it would have no slope."""
 _SHOWN = 4  # names of sites in an error
 
 
@@ -51,13 +53,13 @@ def diversity(context: TermContext) -> Term:
 
 
 @ENTRIES.entry(
-    "squared distance of the attended states from their tokens' embeddings",
+    "squared distance of the attended states from their tokens' embeddings, or the distance itself",
     paper="tutek2020",
     citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
 )
-def tying(context: TermContext) -> Term:
+def tying(context: TermContext, squared: bool = True) -> Term:
     """(1/T) Σ_t ‖h_t − e_t‖² (tutek2020): states come to the embeddings of their own tokens, which
-    stand still."""
+    stand still. Not squared, tokens far away pull no harder than near ones."""
     model = context.model
     check_tokens("tying", model)
 
@@ -65,7 +67,9 @@ def tying(context: TermContext) -> Term:
         states, mask = attended_states(model, trace)
         embeddings = model.embed(batch)["a"]
         check_widths("tying", model, states.shape[-1], embeddings.shape[-1])
-        return masked_mean((states - embeddings).square().sum(-1), mask).mean()
+        distance = (states - embeddings).square().sum(-1)
+        distance = distance if squared else (distance + TINY).sqrt()
+        return masked_mean(distance, mask).mean()
 
     return Term(value, _STATES)
 

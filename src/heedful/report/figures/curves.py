@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -232,14 +232,21 @@ class Typical:
     readings: tuple[Reading, ...]
 
 
-def typical(evidence: Evidence, cells: pd.DataFrame) -> Typical | None:
-    """Of the models on one corpus; None where there is no text that all of them read right."""
+Choose = Callable[[list[pd.DataFrame]], str | None]
+"""Picks a text by the rows of each model."""
+
+
+def typical(
+    evidence: Evidence, cells: pd.DataFrame, choose: Choose | None = None
+) -> Typical | None:
+    """A text of the models on one corpus, the one in the middle or a chosen one; None where there
+    is no text that all of them read right."""
     first = cells.sort_values("seed", kind="stable").drop_duplicates("label").sort_index()
     runs = {
         str(cell["label"]): evidence.store.open(str(cell["run"])) for _, cell in first.iterrows()
     }
     rows = {label: _rows(run) for label, run in runs.items() if run.has("maps.parquet")}
-    example = _middle(list(rows.values()))
+    example = (choose or _middle)(list(rows.values()))
     if example is None:
         return None
     corpus, corpus_run = (str(first[name].iloc[0]) for name in ("corpus", "corpus_run"))
@@ -262,13 +269,25 @@ def _rows(run: Run) -> pd.DataFrame:
     return rows[rows["measure"] == TOKEN_MEASURE].drop_duplicates("example").set_index("example")
 
 
+def _read_right(rows: list[pd.DataFrame]) -> pd.DataFrame:
+    """By text, in the order of their names, each model's mean over tokens: only what all of them
+    read right has one."""
+    means = pd.concat([each["value"] for each in rows], axis=1, join="inner").dropna()
+    return means.sort_index()
+
+
+def _short(rows: list[pd.DataFrame]) -> pd.DataFrame:
+    """Those that can be shown whole, where there are any."""
+    means = _read_right(rows)
+    short = means[rows[0]["length"].reindex(means.index) <= MOST_TOKENS]
+    return short if len(short) else means
+
+
 def _middle(rows: list[pd.DataFrame]) -> str | None:
     """Short texts first; the means of equal ones are told apart by their names."""
     if not rows:
         return None
-    means = pd.concat([each["value"] for each in rows], axis=1, join="inner").dropna()
-    short = means[rows[0]["length"].reindex(means.index) <= MOST_TOKENS]
-    some = (short if len(short) else means).sort_index().iloc[:, 0]
+    some = _short(rows).iloc[:, 0]
     ordered = some.sort_values(kind="stable")
     return str(ordered.index[(len(ordered) - 1) // 2]) if len(ordered) else None
 
@@ -294,11 +313,80 @@ def token_curves(evidence: Evidence) -> Figure:
         (str(corpus), typical(evidence, part))
         for corpus, part in cells.groupby("corpus", sort=False)
     )
-    groups = (_token_group(corpus, text) for corpus, text in texts if text is not None)
+    groups = (
+        _token_group(dataset_name(corpus), text) for corpus, text in texts if text is not None
+    )
     return TOKENS.figure(groups, wide=True)
 
 
-def _token_group(corpus: str, text: Typical) -> Group:
+def _confidences(rows: list[pd.DataFrame]) -> pd.DataFrame:
+    """How sure each model is of the texts to choose from."""
+    index = _short(rows).index
+    return pd.concat([each["confidence"].reindex(index) for each in rows], axis=1)
+
+
+def _first(ordered: pd.Series) -> str | None:
+    """The text with the largest value; equal ones by their names."""
+    return None if ordered.empty else str(ordered.sort_index().idxmax())
+
+
+def _one_word(rows: list[pd.DataFrame]) -> str | None:
+    return _first(-_short(rows).mean(axis=1))
+
+
+def _clear(rows: list[pd.DataFrame]) -> str | None:
+    return _first(_confidences(rows).min(axis=1))
+
+
+def _long(rows: list[pd.DataFrame]) -> str | None:
+    return _first(rows[0]["length"].reindex(_read_right(rows).index))
+
+
+def _unclear(rows: list[pd.DataFrame]) -> str | None:
+    return _first(-_confidences(rows).max(axis=1))
+
+
+def _surer(rows: list[pd.DataFrame]) -> str | None:
+    """None where no text is surer for all the others than for the first model."""
+    sure = _confidences(rows)
+    lead = sure.iloc[:, 1:].min(axis=1) - sure.iloc[:, 0]
+    return _first(lead[lead > 0])
+
+
+EXAMPLES: Mapping[str, Choose] = {
+    "few words decide (Figure 3)": _one_word,
+    "all models are sure (Figure 4)": _clear,
+    "the longest text (Figure 5)": _long,
+    "all models are unsure (Figure 6)": _unclear,
+    "surer than the first model (Figure 7)": _surer,
+}
+"""As tutek2020 has them: chosen there by hand, here by rule."""
+MORE_TOKENS = Words(
+    "token_examples",
+    "The predicted class by one token alone, five texts (tutek2020, Figures 3 to 7)",
+    "As above, for other texts that all models shown read right. In turn: the one with the lowest "
+    "mean over its tokens; those with the highest and the lowest confidence; the longest, of which "
+    "the beginning is shown; and the one of which all others are surest against the first model. "
+    "The paper chose its texts by hand.",
+    "Probability of the predicted class by single tokens",
+    "What single tokens say was not measured.",
+)
+
+
+@figure("token_probability", paper="tutek2020, Figures 3 to 7")
+def token_examples(evidence: Evidence) -> Figure:
+    """Probability of the predicted class by each token of five texts chosen by rule."""
+    cells = evidence.cells[evidence.cells["probe"] == "token_probability"]
+    texts = (
+        (f"{dataset_name(str(corpus))}: {words}", typical(evidence, part, choose))
+        for corpus, part in cells.groupby("corpus", sort=False)
+        for words, choose in EXAMPLES.items()
+    )
+    groups = (_token_group(title, text) for title, text in texts if text is not None)
+    return MORE_TOKENS.figure(groups, wide=True)
+
+
+def _token_group(title: str, text: Typical) -> Group:
     variants = list(dict.fromkeys(reading.variant for reading in text.readings))[: len(CLASSES)]
     colours = {variant: class_colour(place) for place, variant in enumerate(variants)}
     shown = [reading for reading in text.readings if reading.variant in colours]
@@ -308,7 +396,7 @@ def _token_group(corpus: str, text: Typical) -> Group:
         panels.append(
             Panel(panel, token_chart(text.tokens, some, colours), _token_says(panel, some))
         )
-    return Group(dataset_name(corpus), tuple(colours.items()), tuple(panels))
+    return Group(title, tuple(colours.items()), tuple(panels))
 
 
 def token_chart(
