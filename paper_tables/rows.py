@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -94,25 +95,30 @@ def _ordered(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rows(store: Store, run: Run) -> Iterator[pd.DataFrame]:
+    if run.has("summary.parquet"):
+        for whose in belonging(store, run):
+            yield _wanted(run).assign(**whose)
+
+
+def belonging(store: Store, run: Run) -> Iterator[dict[str, Any]]:
+    """Whose a probe run is: a line for each study that asks for it."""
     keys = [run.upstream.get(name, "") for name in ("base", "corpus")]
-    if not all(key and store.has(key) for key in keys) or not run.has("summary.parquet"):
+    if not all(key and store.has(key) for key in keys):
         return
     model, corpus = (store.open(key).facts for key in keys)
     setting = setting_of(run.facts, model, corpus)
-    if setting is None:
-        return
     piece, probe = corpus["piece"], run.facts["piece"]
-    for found in asked().get((piece, probe, setting), ()):
-        yield _wanted(run).assign(
-            paper=found.paper,
-            corpus=piece,
-            model=found.model,
-            size=found.size,
-            seed=model["seed"],
-            probe=probe,
-            setting=setting,
-            run=run.key,
-        )
+    for found in asked().get((piece, probe, setting), ()) if setting else ():
+        yield {
+            "paper": found.paper,
+            "corpus": piece,
+            "model": found.model,
+            "size": found.size,
+            "seed": model["seed"],
+            "probe": probe,
+            "setting": setting,
+            "run": run.key,
+        }
 
 
 def _wanted(run: Run) -> pd.DataFrame:

@@ -101,6 +101,7 @@ PARTS = (
         "histograms of τ by class",
         figures=("tau_gradient", "tau_leave_one_out"),
         probes=("correlation",),
+        page="figures-of-jain2019.md#figure-2-attention-against-gradients",
     ),
     Part(
         "jain2019",
@@ -108,6 +109,7 @@ PARTS = (
         "median change under shuffled weights, by the largest weight",
         figures=("permutation",),
         probes=("permutation",),
+        page="figures-of-jain2019.md#figure-3-shuffled-attention",
     ),
     Part(
         "jain2019",
@@ -115,7 +117,7 @@ PARTS = (
         "histograms of the adversarial distance, by class",
         figures=("jsd", "jsd_by_class"),
         probes=("adversarial",),
-        page="findings.md#how-different-could-attention-be-with-the-same-answer",
+        page="figures-of-jain2019.md#figure-4-the-furthest-attention-with-the-same-prediction",
     ),
     Part(
         "jain2019",
@@ -123,6 +125,7 @@ PARTS = (
         "the adversarial distance by the largest weight",
         figures=("jsd_by_max",),
         probes=("adversarial",),
+        page="figures-of-jain2019.md#figure-5-the-same-by-the-largest-weight",
     ),
     Part(
         "jain2019",

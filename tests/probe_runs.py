@@ -21,13 +21,20 @@ NONE: Facts = MappingProxyType({})
 
 
 def put(
-    store: Store, kind: str, facts: Facts, measures: Sequence[tuple[str, str]] = (), mean: float = 0
+    store: Store,
+    kind: str,
+    facts: Facts,
+    measures: Sequence[tuple[str, str]] = (),
+    mean: float = 0,
+    rows: pd.DataFrame | None = None,
 ) -> str:
     one = {"site": "", "n": 9, "undefined": 0, "mean": mean}
     made = [{**one, "measure": measure, "group": group} for measure, group in measures]
     with store.writing(kind, facts) as written:
         if measures:
             written.table("summary", pd.DataFrame(made).reindex(columns=COLUMNS))
+        if rows is not None:
+            written.table("rows", rows)
     return run_key(kind, facts)
 
 
@@ -55,9 +62,10 @@ def put_probe(
     probe: ProbeSpec,
     measures: Sequence[tuple[str, str]] = (("f1", "all"),),
     other: Facts = NONE,
+    rows: pd.DataFrame | None = None,
 ) -> str:
     """Of a model and its corpus."""
     facts = {"piece": probe.name, "params": dict(probe.params), "seed": 0, "split": "test"}
     facts |= {"version": PROBES[probe.name].version, "precision": "float32"}
     facts |= {"upstream": dict(zip(("base", "corpus"), keys, strict=True))}
-    return put(store, "probe", {**facts, **other}, measures, 0.8)
+    return put(store, "probe", {**facts, **other}, measures, 0.8, rows)

@@ -278,6 +278,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     checkout.write(files)
     say(f"document: {checkout.DOCUMENT}")
     say(f"findings: {checkout.FINDINGS}")
+    say(f"figures: {checkout.FIGURES}")
     say(f"where everything is: {checkout.PLACES}")
 
 
