@@ -13,6 +13,8 @@ from tiny_hf import tiny_hf  # sets HF_HUB_OFFLINE, which must come before trans
 
 pytest.importorskip("transformers")
 
+from tokenizers import AddedToken
+
 import heedful
 from heedful.attributions import explain, text_site
 from heedful.errors import HeedfulError
@@ -84,6 +86,38 @@ def test_an_answer_is_as_probable_as_the_model_says(score: str) -> None:
             assert alone == pytest.approx(found[index], abs=1e-9)
         assert target.label_names == ("anything else", "this answer")
         assert not target.labelled and ForwardBatch.of(target.model, batch).predicted.all()
+
+
+def test_labels_of_the_data_are_of_another_question() -> None:
+    """A corpus names places; whether the answer is right is not asked."""
+    pair = language_model()
+    options = {"template": "{text} {text_b} is", "params": {"n_test": 3, "n_train": 3, "n_dev": 3}}
+    with open_target(pair, "babi", answer=" good", max_length=500, **options) as target:
+        assert len(target) == 3 and not target.labelled and set(target.labels) == {-1}
+
+
+def test_marks_that_end_an_answer_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tokenizer names one of them; another is only marked as special, or ends the model's
+    texts."""
+    module, tokenizer = language_model()
+    good, bad = (tokenizer(word)["input_ids"][0] for word in (" good", " bad"))
+    written = {"ids": [good, bad, 289]}
+    monkeypatch.setattr(
+        "heedful.targets.pretrained_writer.models.write", lambda *given: written["ids"]
+    )
+
+    def said() -> str:
+        with open_target((module, tokenizer), PLAIN[:1], generate=3) as target:
+            return str(target.documents[0].answer)
+
+    assert said() == " good bad" + tokenizer.decode([289])
+    monkeypatch.setattr(module.generation_config, "eos_token_id", [0, 289])
+    assert said() == " good bad"
+    monkeypatch.setattr(module.generation_config, "eos_token_id", None)
+    tokenizer.add_tokens(AddedToken("<|turn|>", special=True))
+    written["ids"] = [good, tokenizer.convert_tokens_to_ids("<|turn|>"), bad]
+    assert written["ids"][1] not in tokenizer.all_special_ids
+    assert said() == " good"
 
 
 def test_the_loss_of_transformers_is_the_mean() -> None:

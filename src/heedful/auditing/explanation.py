@@ -252,11 +252,12 @@ def timed(model: Model, cost: Cost) -> Iterator[None]:
     """Time, and texts through the module, while the block runs."""
     from heedful.models import HuggingFace  # only here: a model of our own needs none of it
 
-    wrapped = isinstance(model, HuggingFace)  # some runs go past the wrapper: those between layers
-    runs: torch.nn.Module = model.module if wrapped else torch_module(model)
+    runs, first = torch_module(model), False
+    if isinstance(model, HuggingFace):  # some runs go past the wrapper: those between layers
+        runs, first = model.module, True
 
     def count(module: torch.nn.Module, inputs: object, output: Any) -> None:
-        cost.passes += len(output[0] if wrapped else output.logits)
+        cost.passes += len(output[0] if first else output.logits)
 
     hook, start = runs.register_forward_hook(count), time.perf_counter()
     try:

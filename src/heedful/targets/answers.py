@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from heedful.models import Gumbel
 from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskListWriter
 from heedful.targets.document import Document, Row, Truncation, truncation
 from heedful.targets.options import Loading, Reading
-from heedful.targets.target import AuditTarget
+from heedful.targets.target import AuditTarget, with_labels
 
 SILENT = "the model writes no answer"
 GIVEN = "--answer TEXT, --answer-column NAME or --generate N"
@@ -221,11 +222,13 @@ def unknown_token(text: str, document: Document, name: str) -> HeedfulError:
 
 
 def asked_for_answers(draft: AuditTarget, loading: Loading) -> AuditTarget:
-    """The target, where "this answer" is explained whatever else is likelier."""
+    """The target, where "this answer" is explained whatever else is likelier. It is neither right
+    nor wrong: labels of the data are of another question."""
     contrasted = any(row.instead is not None for row in draft.rows)
     question = _question(loading, contrasted)
     return replace(
         draft,
+        documents=with_labels(draft.documents, repeat(None, len(draft))),
         label_names=CONTRASTED if contrasted else OTHERWISE,
         asked=THIS,
         key={

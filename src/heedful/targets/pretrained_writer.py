@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import takewhile
 
 from heedful import models
@@ -120,9 +121,20 @@ class PretrainedWriter:
     def text(self, answer: Sequence[int]) -> str:
         return str(self.tokenizer.decode(answer, clean_up_tokenization_spaces=False))
 
+    @cached_property
+    def special(self) -> set[int]:
+        """Tokens that stand for no text. A tokenizer may know one by its mark alone, and a model may
+        end with one that its tokenizer does not name."""
+        marked = self.tokenizer.added_tokens_decoder.items()
+        settings = getattr(self.loaded.module, "generation_config", None)
+        ends = getattr(settings, "eos_token_id", None)
+        own = {token for token, facts in marked if facts.special}
+        last = [] if ends is None else ends if isinstance(ends, list) else [ends]
+        return {*self.tokenizer.all_special_ids, *own, *last}
+
     def _parted(self, ids: list[int]) -> Said:
         """The special tokens that a decoder begins with, and the tokens up to the next one."""
-        special = set(self.tokenizer.all_special_ids)
+        special = self.special
         start = ids[:1] if self.decodes else []
         rest = ids[len(start) :]
         if self.decodes:
