@@ -83,6 +83,8 @@ each other, give padding exactly 0, and multiply values. Nothing outside of the 
 - **FSMT** is read without a cache, with which its decoder would see the words to come.
 - **Jamba**, **MiniMax** and **Qwen3.5** attend in some layers only. What the others mix, as state
   spaces or linear attention, is neither shown nor changed.
+- Mixtures of experts, such as **Mixtral**, have an identity error where texts are padded. Padding
+  mixes nothing here, goes to other experts, and sums of other sizes round otherwise.
 - In a module of its own, a score of −5,000 or less counts as **masked**."""
 HEAD = (
     "model class", "sites", "identity error", "uniform weights", "padding", "bfloat16", "sdpa",
