@@ -271,7 +271,7 @@ def test_a_head_view_shows_what_was_written(run: Run) -> None:
     assert (site.keys, site.queries) == ("a", "target")
     assert view.sides["target"].tokens == ("<s>", "lo", "belu")
     assert view.sides["a"].tokens[1:-1] == ("the", "dog", "sees", "a", "cat", ".")
-    assert view.weights["attention"].shape == (1, 3, 8)
+    assert view.weights["attention"].shape == (1, 3, 8) and not view.notes
     with pytest.raises(HeedfulError, match="give what it wrote as target"):
         heedful.head_view(run, "the dog")
     with pytest.raises(HeedfulError, match="writes texts: give a model that reads"):

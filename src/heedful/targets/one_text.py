@@ -153,8 +153,9 @@ def one_text(subject: AuditTarget, index: int = 0) -> OneText:
         sides["target"] = _of_no_word(subject.spell(row.target.tolist()))
     elif any("target" in (site.keys, site.queries) for site in subject.model.sites):
         sides["target"] = _moved(sides["a"])
+    notes = tuple(note for note in subject.notes if note != subject.question)
     batch = subject.encode([index])
-    return OneText(subject.family, subject.model, batch, sides, 1, subject.notes, subject.unit)
+    return OneText(subject.family, subject.model, batch, sides, 1, notes, subject.unit)
 
 
 def _anything(output: Any, inputs: models.Inputs) -> Tensor:
