@@ -59,7 +59,7 @@ def test_an_answer_is_as_probable_as_a_plain_loop_says(name: str, score: str) ->
         assert found[row] == pytest.approx(odds(own, score), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ("additive", "prenorm"))
 def test_an_answer_alone_is_as_in_company(name: str) -> None:
     model = Answering(tiny_writer(name))
     for before, rows in ((0, [0, 1, 2]), (1, [0, 2])):
@@ -307,16 +307,16 @@ class Stop(Exception):
 
 def test_a_killed_audit_goes_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     auditing = import_module("heedful.auditing.audit")
-    monkeypatch.setattr(auditing, "waves", partial(auditing.waves, wave=4))
+    monkeypatch.setattr(auditing, "waves", partial(auditing.waves, wave=3))
     options: dict[str, Any] = {
         "explanations": "attention,occlusion",
         "only": "agreement",
-        "n": 8,
+        "n": 6,
         "token": 1,
     }
 
     def stopping(label: str, done: int, total: int) -> None:
-        if done >= 4:
+        if done >= 3:
             raise Stop
 
     kept = Store(tmp_path / "kept")
