@@ -98,7 +98,9 @@ def _at(study: Study, setting: Setting, corpus: str, size: str) -> Iterator[tupl
     """Every model by name, with every probe and the digest of both together."""
     choice, small = Choice(size=size), study.small.get(corpus)
     train = canonical(choice.training(setting.train, small))
-    prepare = canonical(default_spec(corpus).prepare)
+    trial = TRIALS.get(study.name)
+    treated = default_spec(corpus) if trial is None else trial.corpus(corpus)
+    prepare = canonical(treated.prepare)
     probes = {each.name: canonical(each.params) for each in choice.asked(setting.probes, small)}
     for name, spec in named_models(study, setting).items():
         model = canonical(spec)

@@ -7,10 +7,11 @@ shows beside the published number and that of the paper's study.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
+from heedful.data import default_spec
+from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.studies import MASKING, MODELS, TRAINING, TYING, Setting, Study
 from heedful.studies.papers import JAIN2019 as JAIN
 from heedful.studies.papers import TUTEK2020 as TUTEK
@@ -19,11 +20,16 @@ from heedful.studies.papers import VASHISHTH2019 as VASHISHTH
 
 @dataclass(frozen=True)
 class Trial:
-    """What was changed, in words, and the study that has it so."""
+    """What was changed, in words, and the study that has it so; `prepare` is what is changed of
+    how texts are prepared."""
 
     paper: str
     changed: str
     study: Study
+    prepare: Mapping[str, Any] = field(default_factory=dict)
+
+    def corpus(self, name: str) -> CorpusSpec:
+        return default_spec(name, **self.prepare)
 
 
 def _tutek(
@@ -68,6 +74,14 @@ def _searched() -> Study:
     return replace(JAIN, name="jain2019-search", settings=(setting,), small={}, published=())
 
 
+def _wide() -> Study:
+    """jain2019's printed models of one text; their vectors are changed in preparing."""
+    models = tuple(ModelSpec(encoder) for encoder in ("bilstm", "average"))
+    probes = (ProbeSpec("score"), ProbeSpec("correlation"))
+    setting = Setting("single", ("sst", "20news", "imdb"), models, probes, TRAINING)
+    return replace(JAIN, name="jain2019-300", settings=(setting,), small={}, published=())
+
+
 def _larger() -> Study:
     """vashishth2019's conditional encoder on the task that it learns in part only."""
     name, score = "vashishth2019-large", (ProbeSpec("score"),)
@@ -96,6 +110,19 @@ TRIALS: Mapping[str, Trial] = {
         "tutek2020",
         "the encoder is as wide as the paper's, 150 per direction instead of 50",
         _changed(_tutek("tutek2020-wide", BASES, TRAIN, *FITTING, ALONE), hidden=150),
+    ),
+    "tutek2020-300": Trial(
+        "tutek2020",
+        "vectors have 300 numbers (GloVe's 100 lifted by an orthonormal map) and states 150 per "
+        "direction, as in the paper",
+        _changed(_tutek("tutek2020-300", tuple(MODELS), TRAIN, *OWN, corpora=THREE), hidden=150),
+        {"vectors": "glove300"},
+    ),
+    "jain2019-300": Trial(
+        "jain2019",
+        "vectors have 300 numbers, GloVe's 100 lifted by an orthonormal map",
+        _wide(),
+        {"vectors": "glove300"},
     ),
     "tutek2020-sharp": Trial(
         "tutek2020",

@@ -19,6 +19,7 @@ from heedful.data import (
     cut_splits,
     filter_lengths,
     given_tokens,
+    lifted,
     limit_splits,
     normalise,
     normalise_all,
@@ -144,6 +145,26 @@ def test_vectors_from_files(tmp_path: Path, name: str) -> None:
     assert vectors.known.tolist() == [False] * 4 + [True, False, True]
     counts = np.array([0, 1, 5, 5, 6, 2, 1])  # 10 real tokens, 7 of them known
     assert vectors.coverage(counts) == {"types": 2 / 3, "tokens": 0.7}
+
+
+def test_lifted_vectors_keep_lengths_and_angles(tmp_path: Path) -> None:
+    path = tmp_path / "v.npz"
+    given = np.array([[1, 2, 0], [3, 4, -1], [0, 0, 5]], dtype=np.float16)
+    np.savez(path, words=np.frombuffer(b"a\nb\nc", dtype=np.uint8), vectors=given)
+    vocabulary = build_vocabulary([["a", "b", "c", "new"], ["a", "new"]], 1)
+    vectors = word_vectors(vocabulary, PrepareSpec(vectors="glove300"), path)
+    assert vectors.matrix.shape == (8, 300) and vectors.known.sum() == 3
+    rows = vectors.matrix[[vocabulary.ids[word] for word in "abc"]]
+    np.testing.assert_allclose(rows @ rows.T, given @ given.T.astype(np.float64), atol=1e-4)
+    drawn = vectors.matrix[vocabulary.ids["new"]]  # N(0, 1) in all of the 300
+    assert 0.8 < drawn.std() < 1.2 and np.linalg.matrix_rank(np.vstack([rows, drawn])) == 4
+
+
+def test_the_lift_is_one_map_whatever_the_words() -> None:
+    one = {"a": np.array([1.0, 0.0], dtype=np.float32)}
+    two = {"b": np.array([0.0, 1.0], dtype=np.float32), "a": one["a"]}
+    np.testing.assert_array_equal(lifted(one, 2)["a"], lifted(two, 2)["a"])
+    assert abs(float(lifted(two, 2)["a"] @ lifted(two, 2)["b"])) < 1e-6
 
 
 @pytest.mark.parametrize(

@@ -135,3 +135,15 @@ def test_the_paper_squashes_by_relu_and_the_code_by_tanh() -> None:
     code, paper = (Average(2, 1, sizes, None)(x, lengths).states for sizes in ("code", "paper"))
     assert code.min() < 0 and code.abs().max() <= 1
     assert paper.min() == 0 and paper.max() > 1
+
+
+def test_a_narrow_query_starts_as_a_linear_layer_does() -> None:
+    """Within 1/√d, where the usual one is a standard normal; scores are alike otherwise."""
+    torch.manual_seed(0)
+    narrow, wide = Dot(400, narrow=True), Dot(400)
+    assert float(narrow.query.detach().abs().max()) <= 400**-0.5
+    assert float(wide.query.detach().std()) == pytest.approx(1, rel=0.1)
+    assert float(narrow.query.detach().std()) == pytest.approx((400 * 3) ** -0.5, rel=0.1)
+    assert narrow.scale == wide.scale == 20
+    spec = ModelSpec(attention="narrow_dot")
+    assert isinstance(build(spec, torch.zeros(9, 4), 2, 0).attention, Dot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,20 @@ def test_a_text_of_one_token_has_no_adversary(encoder: str, attention: str, clas
     assert (values == 0).all()
     if classes == 2:
         assert math.isnan(one["jsd_exact_ratio"])
+
+
+def test_the_distance_grows_with_epsilon() -> None:
+    """At each ε it is what a run with that ε alone calls exact; several classes have none."""
+    model, curve = tiny_model("bilstm", "additive", 2, double=True), (0.001, 0.01, 0.05, 0.3)
+    rows = table(find("adversarial", model, SPLIT, curve=curve, **FAST), SPLIT)
+    at = [rows[f"jsd_epsilon:{one:g}"].to_numpy() for one in curve]
+    assert all((more >= less).all() for less, more in pairwise(at)) and at[3].mean() > at[0].mean()
+    np.testing.assert_array_equal(at[1], rows["jsd_exact"])
+    alone = table(find("adversarial", model, SPLIT, epsilon=0.05, **FAST), SPLIT)
+    np.testing.assert_array_equal(at[2], alone["jsd_exact"])
+    several = tiny_model("bilstm", "additive", 3, double=True)
+    found = table(find("adversarial", several, SPLIT, curve=curve, **FAST), SPLIT)
+    assert not any(str(name).startswith("jsd_epsilon") for name in found)
 
 
 def test_entropy_stays_near_the_attentions_own() -> None:

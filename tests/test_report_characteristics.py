@@ -13,6 +13,7 @@ import pytest
 from heedful.report import gather, published_beside_measured, readable
 from heedful.report.characteristics import SETTINGS, STATISTICS, corpora_table, settings_table
 from heedful.report.evidence import Evidence
+from heedful.report.readable import by_epsilon
 from heedful.specs import ModelSpec, TermSpec
 from heedful.store import Store
 from heedful.studies import DATASETS, STUDIES, printed_corpora
@@ -85,6 +86,11 @@ def test_words_and_sentences_of_texts_that_are_here(tmp_path: Path) -> None:
     assert line["sentences, paper"] == "7.0 (5.6)"
 
 
+def test_a_corpus_that_the_paper_has_not_is_left_out(tmp_path: Path) -> None:
+    _, _, frame = corpora_table(evidence_of(tmp_path, Fake(("mine",), report=REPORT)), "jain2019")
+    assert frame.empty
+
+
 @pytest.mark.parametrize("paper", ["vashishth2019", "mohankumar2020", "nobody"])
 def test_other_papers_have_no_such_table(tmp_path: Path, paper: str) -> None:
     _, _, frame = corpora_table(evidence_of(tmp_path, Fake(report=REPORT)), paper)
@@ -128,3 +134,18 @@ def test_the_report_shows_them_first(tmp_path: Path) -> None:
     evidence = evidence_of(tmp_path, Fake(report=REPORT))
     tables = readable(published_beside_measured(evidence, "jain2019"), "jain2019", evidence)
     assert (tables[0].name, tables[0].title) == ("table1_corpora", "Table 1: corpora")
+
+
+def test_distances_by_epsilon_are_a_column_each() -> None:
+    """From the smallest ε on; a model that was asked for fewer has blanks."""
+    one = {"corpus": "sst", "probe": "adversarial", "group": "all", "low": 0.1, "high": 0.3}
+    lines = [("m", "0.1", 0.25), ("m", "0.01", 0.2), ("n", "0.1", 0.3)]
+    made = [{**one, "model": m, "measure": f"jsd_epsilon:{e}", "mean": v} for m, e, v in lines]
+    table = by_epsilon(pd.DataFrame([*made, {**one, "model": "n", "measure": "jsd_exact"}]))
+    assert list(table.columns) == ["Data", "Model", "ε = 0.01", "ε = 0.1"]
+    shown = "0.20 (0.10 to 0.30)", "0.25 (0.10 to 0.30)"
+    assert table.to_numpy().tolist() == [
+        ["SST", "m", *shown],
+        ["SST", "n", "", "0.30 (0.10 to 0.30)"],
+    ]
+    assert by_epsilon(pd.DataFrame(made[:0], columns=list(made[0]))).empty

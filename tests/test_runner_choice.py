@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from heedful.cli import Options, plan_study
 from heedful.data import default_spec
 from heedful.errors import HeedfulError
 from heedful.models import FAMILIES, check
@@ -47,6 +48,33 @@ def test_probes_keep_the_studys_parameters() -> None:
     assert Choice().asked(PROBES) == PROBES
     with pytest.raises(HeedfulError, match="unknown probe 'permutations'"):
         Choice(probes=["permutations"]).asked(PROBES)
+
+
+def test_parameters_of_probes_take_the_place_of_the_studys() -> None:
+    own = (ProbeSpec("adversarial", {"epsilon": 0.05, "k": 2}), ProbeSpec("score"))
+    given = {"adversarial": {"epsilon": 0.1, "curve": 0.2}}
+    changed, score = Choice(probe_params=given).asked(own)
+    assert dict(changed.params) == {"epsilon": 0.1, "k": 2, "curve": (0.2,)}
+    assert score == own[1]
+    wrong: list[tuple[dict[str, dict[str, object]], str]] = [
+        ({"adversarial": {"epsilno": 0.1}}, "epsilno"),
+        ({"adversarial": {"k": (1, 2)}}, "give a value like 1"),
+        ({"adversarial": {"curve": (0.1, "much")}}, "'curve' .* is 'much'"),
+        ({"adversarial": {"epsilon": 3}}, "from 0 to 1"),
+    ]
+    for params, said in wrong:
+        with pytest.raises(HeedfulError, match=said):
+            Choice(probe_params=params).asked(own)
+
+
+def test_parameters_of_a_probe_that_nobody_asks_for_are_refused() -> None:
+    plan = plan_study(
+        "wiegreffe2019", Options(["planted"], probe_params=["frontier.divergence=jsd"])
+    )
+    asked = [probe for cell in plan.cells for probe in cell.probes if probe.name == "frontier"]
+    assert asked and all(probe.params["divergence"] == "jsd" for probe in asked)
+    with pytest.raises(HeedfulError, match="'frontier'"):
+        plan_study("jain2019", Options(["planted"], probe_params=["frontier.weights=1"]))
 
 
 def test_a_corpus_is_treated_as_the_study_says_else_by_its_kind() -> None:

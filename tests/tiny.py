@@ -21,6 +21,7 @@ START, END = 2, 3
 # have no slopes to compare; `hard` and `entmax` are in test_models_sparse.
 FEW = {
     "plain_dot": ("bilstm",),
+    "narrow_dot": (),  # `dot` with another start
     "gate": ("bilstm", "none"),
     "sparsemax": ("bilstm",),
     "entmax": (),

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heedful.cli import DEFAULT_STORE, check_data_dir, maybe_names, open_store, say, seeds
-from heedful.data import default_spec
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import progress_bar
 from heedful.runner import Choice, grid, machine, run_study
@@ -29,7 +28,8 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def _run(asked: argparse.Namespace) -> None:
-    study = TRIALS[asked.trial].study
+    trial = TRIALS[asked.trial]
+    study = trial.study
     corpora = maybe_names(asked.corpora, "--corpora") or study.corpora
     for name in corpora:
         if name not in study.corpora:
@@ -39,7 +39,7 @@ def _run(asked: argparse.Namespace) -> None:
     )
     where, store = machine(asked.device, asked.threads), open_store(asked.store)
     data = check_data_dir(asked.data_dir)
-    plan = grid(study, [default_spec(name) for name in corpora], choice, seeds(asked.seeds), data)
+    plan = grid(study, [trial.corpus(name) for name in corpora], choice, seeds(asked.seeds), data)
     with progress_bar() as progress:
         run_study(plan, store, where, progress, say)
 

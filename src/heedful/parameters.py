@@ -76,9 +76,29 @@ def check_parameters(
         _check(what, known[name], value, bounds or {})
 
 
+def takes_several(parameter: inspect.Parameter) -> bool:
+    """Whether it is a sequence of values."""
+    return _element(parameter) is not None
+
+
+def _element(parameter: inspect.Parameter) -> type | None:
+    """Of which kind the values of a sequence are; None for what is no sequence of plain values."""
+    begin, _, rest = str(parameter.annotation).partition("[")
+    if begin.rpartition(".")[2] != "Sequence":
+        return None
+    return next((kind for kind in _EXAMPLES if rest == f"{kind.__name__}]"), None)
+
+
 def _check(
     what: str, parameter: inspect.Parameter, value: Any, bounds: Mapping[str, Range]
 ) -> None:
+    element = _element(parameter)
+    if element is not None:
+        each = value if isinstance(value, (tuple, list)) else (value,)
+        plain = parameter.replace(annotation=element, default=inspect.Parameter.empty)
+        for one in each:
+            _check(what, plain, one, bounds)
+        return
     kind, default = _kind(parameter), parameter.default
     if kind is None or (value is None and default is None):
         return

@@ -28,7 +28,8 @@ class PrepareSpec:
     split of all sides together, case kept. Length bounds count real tokens and are inclusive;
     `counting="authors"` applies jain2019's own filter instead, strict on both sides with bounds
     from the data.
-    `vectors` is `glove` (the npz in the data folder), a path to a text file, or `random`.
+    `vectors` is `glove` (the npz in the data folder), `glove300` (the same, lifted to 300 numbers
+    by an orthonormal map), a path to a text file, or `random`.
     `impermissible` marks tokens that attention must not be seen on (pruthi2020): words
     with commas between them, or `/a pattern/` of Python's `re`, which is given up where it takes
     more than ten seconds and one for each million characters; empty leaves the marks the corpus

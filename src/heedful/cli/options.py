@@ -212,6 +212,22 @@ def parameter(text: str) -> tuple[str, Any]:
     return name, value_of(value)
 
 
+def dotted_parameters(texts: Sequence[str] | None, option: str) -> dict[str, dict[str, Any]]:
+    """The values of `owner.name=value`, each given once, by owner; `1,2` are several values."""
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts or ():
+        place, equals, value = text.partition("=")
+        owner, dot, name = (part.strip() for part in place.partition("."))
+        if not (equals and dot and owner and name):
+            raise HeedfulError(f"{option} is {text!r}: write name.key=value.")
+        own = found.setdefault(owner, {})
+        if name in own:
+            raise HeedfulError(f"{option} gives {owner}.{name} twice: give it once.")
+        several = [part.strip() for part in value.split(",")]
+        own[name] = tuple(map(value_of, several)) if len(several) > 1 else value_of(value)
+    return found
+
+
 def names(text: str, option: str) -> list[str]:
     """A comma-separated list without empty or repeated names."""
     chosen = [name.strip() for name in text.split(",")]

@@ -26,6 +26,7 @@ from heedful.cli.options import (
     argument,
     check_data_dir,
     corpus_spec,
+    dotted_parameters,
     given,
     given_options,
     known_fields,
@@ -66,6 +67,7 @@ class Options:
     limit: int | None = None
     probes: list[str] | None = None
     params: list[str] | None = None
+    probe_params: list[str] | None = None
 
 
 def plan_studies(name: str, options: Options, data_dir: Path | None, precision: str) -> list[Grid]:
@@ -107,6 +109,7 @@ def plan_study(
         tuple(given(epochs=options.epochs).items()),
         options.probes,
         options.size,
+        dotted_parameters(options.probe_params, "--probe-param"),
     )
     specs = [
         corpus_spec(corpus, options.params, limit=_limit(study, corpus, options))
@@ -152,6 +155,9 @@ def study(
     seeds_: MaybeSeedsOption = None,
     epochs: EpochsOption = None,
     probes: str | None = option("Only these probes, comma-separated."),
+    probe_param: list[str] | None = option(
+        "probe.name=value: a parameter of a probe, such as adversarial.epsilon=0.05."
+    ),
     param: ParamOption = None,
     limit: LimitOption = None,
     out: Path | None = option("Also write the report.", None, "--out", "-o"),
@@ -177,6 +183,7 @@ def study(
     Examples:
     heedful study jain2019 --corpora planted --encoders average --epochs 2
     heedful study jain2019 --corpora sst --encoders bilstm,cnn,average -o report
+    heedful study jain2019 --corpora sst --probe-param adversarial.epsilon=0.05
     heedful study all --dry-run
     """
     if report:
@@ -202,6 +209,7 @@ def study(
         limit,
         maybe_names(probes, "--probes"),
         param,
+        probe_param,
     )
     plans = plan_studies(name, options, check_data_dir(data_dir), precision)
     if dry_run:

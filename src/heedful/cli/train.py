@@ -25,10 +25,10 @@ from heedful.cli.options import (
     SeedOption,
     StoreOption,
     argument,
+    dotted_parameters,
     given,
     open_store,
     option,
-    parameter,
     seeds,
     source,
     spread,
@@ -237,16 +237,12 @@ def terms(texts: list[str] | None, params: list[str] | None) -> tuple[TermSpec, 
 def _params(texts: list[str], names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The parameters of each term, by its name."""
     values: dict[str, dict[str, Any]] = {name: {} for name in names}
-    for text in texts:
-        place, equals, _ = text.partition("=")
-        term, dot, key = (part.strip() for part in place.partition("."))
-        if not (equals and dot and term and key):
-            raise HeedfulError(f"--term-param is {text!r}: write name.key=value.")
+    for term, own in dotted_parameters(texts, "--term-param").items():
         if term not in values:
-            raise HeedfulError(f"--term-param is {text!r}, and there is no --term {term}: add it.")
-        if key in values[term]:
-            raise HeedfulError(f"--term-param gives {term}.{key} twice: give it once.")
-        values[term][key] = parameter(text)[1]
+            raise HeedfulError(
+                f"--term-param is of {term!r}, and there is no --term {term}: add it."
+            )
+        values[term] = own
     return values
 
 

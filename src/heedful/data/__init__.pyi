@@ -123,5 +123,6 @@ from heedful.data.toytranslation import made_up as made_up
 from heedful.data.vocabulary import SPECIALS as SPECIALS
 from heedful.data.vocabulary import Vocabulary as Vocabulary
 from heedful.data.vocabulary import build_vocabulary as build_vocabulary
+from heedful.data.vocabulary import lifted as lifted
 from heedful.data.vocabulary import read_text_vectors as read_text_vectors
 from heedful.data.vocabulary import word_vectors as word_vectors

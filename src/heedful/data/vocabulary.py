@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +64,9 @@ GLOVE = Source(
     {"": "glove/glove6b_100d_subset.npz"},
 )
 
+LIFTED, LIFTED_DIMENSION = "glove300", 300
+"""GloVe's vectors in a space as wide as most papers', where words of no vector are drawn."""
+
 _UNREADABLE = (OSError, ValueError, KeyError, EOFError, TypeError, MemoryError, zlib.error)
 
 
@@ -90,13 +93,13 @@ def vectors_file(name: str, data_dir: Path | None) -> dict[str, Path]:
     """The file the vectors come from, by a name that is the same on every machine."""
     if name == "random":
         return {}
-    if name == "glove":
+    if name in ("glove", LIFTED):
         return GLOVE.find(data_dir)
     path = Path(name).expanduser()
     if not path.is_file():
         raise MissingData(
-            f"there is no vectors file {path}: give a GloVe or fastText text file, `glove` "
-            f"or `random`."
+            f"there is no vectors file {path}: give a GloVe or fastText text file, `glove`, "
+            f"`{LIFTED}` or `random`."
         )
     return {f"vectors/{path.name}": path}
 
@@ -110,6 +113,8 @@ def word_vectors(vocabulary: Vocabulary, spec: PrepareSpec, path: Path | None) -
     if path is not None:
         read = read_npz if path.suffix == ".npz" else read_text_vectors
         found, dimension = read(path, wanted)
+    if spec.vectors == LIFTED:
+        found, dimension = lifted(found, dimension), LIFTED_DIMENSION
     keys = example_keys(spec.seed, vocabulary.words, "word vector")
     matrix = keyed_normal(keys, (dimension,)).numpy().astype(np.float32)
     known = np.zeros(len(vocabulary), dtype=bool)
@@ -119,6 +124,17 @@ def word_vectors(vocabulary: Vocabulary, spec: PrepareSpec, path: Path | None) -
             known[i] = True
     matrix[PAD] = 0
     return WordVectors(matrix, known)
+
+
+def lifted(
+    vectors: Mapping[str, NDArray[np.float32]], dimension: int
+) -> dict[str, NDArray[np.float32]]:
+    """The vectors under one orthonormal map into more dimensions: lengths and angles stay, and a
+    model's trained embeddings have room. The map is the same on every machine, up to rounding."""
+    rows = example_keys(0, tuple(map(str, range(LIFTED_DIMENSION))), "lift")
+    basis, upper = np.linalg.qr(keyed_normal(rows, (dimension,)).numpy())
+    basis = basis * np.sign(np.diag(upper))  # else its signs are the library's choice
+    return {word: (vector @ basis.T).astype(np.float32) for word, vector in vectors.items()}
 
 
 def read_npz(path: Path, wanted: set[str]) -> Found:

@@ -8,6 +8,7 @@ entropy stand beside it. Every attention that is reported has been put back into
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -59,14 +60,17 @@ def adversarial(
     search_candidates: int = 0,
     entropy_candidates: int = 1,
     entropy_within: float = 0.1,
+    curve: Sequence[float] = (),
 ) -> Findings:
     """ε-max JSD: exact where it can be, searched otherwise.
 
     `k` > 1 adds that many diverse exact adversaries (a local optimum). `search_candidates`
-    > 0 adds jain2019's own search beside the exact value.
+    > 0 adds jain2019's own search beside the exact value. `curve` has more values of ε, for which
+    the exact distance is measured where it can be.
     """
-    if not 0 < epsilon < 1:
-        raise HeedfulError(f"epsilon is {epsilon}: it must lie between 0 and 1.")
+    for one in (epsilon, *curve):
+        if not 0 < one < 1:
+            raise HeedfulError(f"epsilon is {one}: it must lie between 0 and 1.")
     if k < 1 or search_steps < 1:
         raise HeedfulError("the probe 'adversarial' needs k and search_steps of at least 1.")
     if not 0 <= entropy_candidates <= _PERMUTATIONS:
@@ -80,7 +84,7 @@ def adversarial(
             seen = evidence.doubled(forward) if site.linear else forward
             trial = _Trial(seen.with_states().rows(site), evidence.seed, epsilon)
             if trial.binary:
-                trial.exact(k)
+                trial.exact(k, curve)
             if not trial.binary or search_candidates:
                 trial.search("search", paper)
             if entropy_candidates:
@@ -106,7 +110,7 @@ class _Trial:
     def binary(self) -> bool:
         return self.view.site.linear and self.view.forward.probabilities.shape[-1] == 2
 
-    def exact(self, k: int) -> None:
+    def exact(self, k: int, curve: Sequence[float]) -> None:
         values, bias = one_logit(self.view.forward, self.view.site)
         z, mask = values[self.view.example], self.view.mask
         best, most, (low, high) = furthest_same_output(z, bias, self.attention, mask, self.epsilon)
@@ -117,6 +121,9 @@ class _Trial:
         if k > 1:
             several = diverse(z, mask, low, high, self.attention, k)
             self.measures[f"jsd_diverse_{k}_local"] = jsd(several, self.attention[:, None]).mean(1)
+        for one in curve:
+            further, _, _ = furthest_same_output(z, bias, self.attention, mask, one)
+            self.measures[f"jsd_epsilon:{one:g}"] = further.value
 
     def search(self, name: str, params: SearchParams) -> None:
         start = self._start(params)
@@ -411,6 +418,7 @@ ENTRY = Experiment(
         "tvd_entropy_matched": share("output change of the matched adversary, model re-run"),
         "entropy_adversary": Measure("entropy of the adversary", range=NOT_NEGATIVE),
         "entropy_search": Measure("entropy of the searched adversary", range=NOT_NEGATIVE),
+        "jsd_epsilon:*": Measure("jsd_exact at another ε (`curve`)", range=LN2),
         "jsd_diverse_*": Measure("mean JSD of k diverse adversaries (`k` > 1)", range=LN2),
         "entropy_entropy_matched": Measure("entropy of the matched adversary", range=NOT_NEGATIVE),
     },

@@ -212,13 +212,15 @@ class Dot(TokenAttention):
     The query starts from N(0, 1): PyTorch's default for a linear layer is so small that attention
     stays uniform (tutek2020). Divided by √d, attention begins nearly uniform, and may stay so where
     that is good enough: every state then learns to carry the class (tutek2020, appendix C). Hence
-    `plain_dot`, which is not scaled and sharp from the start.
+    `plain_dot`, which is not scaled and sharp from the start. A `narrow` query starts as PyTorch's
+    linear layers do, within 1/√d, as in jain2019's program.
     """
 
-    def __init__(self, size: int, scale: float | None = None) -> None:
+    def __init__(self, size: int, scale: float | None = None, narrow: bool = False) -> None:
         super().__init__()
         self.scale = size**0.5 if scale is None else scale
-        self.query = nn.Parameter(torch.randn(size))
+        start = nn.Linear(size, 1, bias=False).weight[0].detach() if narrow else torch.randn(size)
+        self.query = nn.Parameter(start)
 
     def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
         return self.query[None] / self.scale, self.query.new_zeros(1)
@@ -342,3 +344,9 @@ ENTRIES.entry(
     name="plain_dot",
     citation="Luong et al. 2015; initialisation tutek2020",
 )(partial(Dot, scale=1.0))
+ENTRIES.entry(
+    "learned query · h / √d, the query drawn as PyTorch draws a linear layer's",
+    name="narrow_dot",
+    paper="jain2019",
+    citation="Jain & Wallace 2019, Attention is not Explanation, NAACL",
+)(partial(Dot, narrow=True))

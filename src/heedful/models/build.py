@@ -37,7 +37,10 @@ WRAPPERS = Registry("wrapper", ModelPart, places(_MODELS, {"encoders": "concat r
 ATTENTIONS = Registry(
     "attention",
     ModelPart,
-    places(_MODELS, {"attention": "additive dot plain_dot gate sparsemax entmax hard"}),
+    places(
+        _MODELS,
+        {"attention": "additive dot narrow_dot plain_dot gate sparsemax entmax hard"},
+    ),
 )
 
 

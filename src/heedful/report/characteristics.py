@@ -44,8 +44,8 @@ NAMED = {
 
 
 def corpora_table(evidence: Evidence, paper: str) -> tuple[str, str, pd.DataFrame]:
-    """Its number, its caption, and a line for each corpus; the frame is empty for a paper that
-    prints none."""
+    """Its number, its caption, and a line for each corpus that the paper prints something of; the
+    frame is empty where there is none."""
     table, caption = NAMED.get(paper, ("", ""))
     printed = printed_corpora(paper)
     asked = [name for name in STATISTICS if name in set(printed["statistic"])]
@@ -53,10 +53,13 @@ def corpora_table(evidence: Evidence, paper: str) -> tuple[str, str, pd.DataFram
         (str(line["dataset"]), str(line["statistic"])): _with_spread(line)
         for line in printed.to_dict("records")
     }
+    printed_of = {dataset for dataset, _ in values}
     lines, anything = [], False
     for corpus, run in _corpora(evidence):
         report = evidence.corpus_report(run)
         known = report.stands_for or dataset_name(corpus)
+        if known not in printed_of:
+            continue
         own = _measured(report, _texts(evidence, run), spread=paper == "serrano2019")
         by_class = "/" in values.get((known, "train"), "/")
         anything |= any(own[name] for name in asked)

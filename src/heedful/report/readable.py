@@ -87,7 +87,34 @@ def _of_jain2019(frame: pd.DataFrame, evidence: Evidence) -> list[Readable]:
         Readable("table1", "Table 1: how well the models predict", DIFFERENCE, scores(frame)),
         Readable("table2_gradient", f"{words} gradients", TAU, gradient),
         Readable("table2_leave_one_out", f"{words} leaving words out", TAU, left_out),
+        Readable("epsilon", "The furthest attention, by ε", EPSILON, by_epsilon(evidence.together)),
     ]
+
+
+AT_EPSILON = "jsd_epsilon:"
+EPSILON = (
+    "Jensen–Shannon distance (at most 0.69) of the furthest attention that moves the predicted "
+    "probability by at most ε: mean and 95% interval, exact."
+)
+
+
+def by_epsilon(together: pd.DataFrame) -> pd.DataFrame:
+    """A line for each model and a column for each ε, from the smallest on."""
+    lines = lines_of(together, "adversarial")
+    lines = lines[lines["measure"].str.startswith(AT_EPSILON)]
+    lines = lines.assign(epsilon=lines["measure"].str.removeprefix(AT_EPSILON).astype(float))
+    columns = sorted(set(lines["epsilon"]))
+    found = []
+    for (corpus, model), part in lines.groupby(["corpus", "model"], sort=False):
+        own = {line["epsilon"]: line for line in part.to_dict("records")}
+        shown = (
+            f"{number(own[e]['mean'])} ({interval(own[e]['low'], own[e]['high'])})"
+            if e in own
+            else ""
+            for e in columns
+        )
+        found.append((dataset_name(str(corpus)), model, *shown))
+    return pd.DataFrame(found, columns=["Data", "Model", *(f"ε = {e:g}" for e in columns)])
 
 
 def _of_tutek2020(evidence: Evidence) -> list[Readable]:

@@ -13,7 +13,7 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import PROBES
 from heedful.models import FAMILIES, build
 from heedful.models import check as check_model
-from heedful.parameters import check_parameters, parameters_of
+from heedful.parameters import check_parameters, parameters_of, takes_several
 from heedful.progress import Progress, silent
 from heedful.runner.probe import PRECISIONS
 from heedful.runner.train import Recipe
@@ -63,6 +63,8 @@ class Choice:
     train: tuple[tuple[str, Any], ...] = ()
     probes: list[str] | None = None
     size: str = "full"
+    probe_params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By probe: what takes the place of the study's own parameters, or joins them."""
 
     def models(self, given: tuple[ModelSpec, ...]) -> list[ModelSpec]:
         """The study's models with the chosen parts, each once."""
@@ -82,13 +84,26 @@ class Choice:
         if self.size == "small" and small is not None:
             own |= {probe.name: probe for probe in small.probes if probe.name in own}
         names = own if self.probes is None else self.probes
-        asked = tuple(own.get(name, ProbeSpec(name)) for name in names)
+        asked = tuple(self._with_params(own.get(name, ProbeSpec(name))) for name in names)
         for probe in asked:  # an unknown one is refused here
             piece = PROBES[probe.name]
             what = f"the probe {probe.name}"
             handed = list(parameters_of(piece.make))[:1]  # what it measures on
             check_parameters(what, piece.make, probe.params, piece.bounds, handed)
         return asked
+
+    def _with_params(self, probe: ProbeSpec) -> ProbeSpec:
+        """One value is a list of one where the probe takes several."""
+        given = self.probe_params.get(probe.name)
+        if not given:
+            return probe
+        known = parameters_of(PROBES[probe.name].make)
+        several = {name for name in given if name in known and takes_several(known[name])}
+        values = {
+            name: (value,) if name in several and not isinstance(value, tuple) else value
+            for name, value in given.items()
+        }
+        return ProbeSpec(probe.name, {**probe.params, **values})
 
     def training(self, given: TrainSpec, small: Small | None) -> TrainSpec:
         """The study's training with the chosen fields; with the preset `small`, its epochs."""
@@ -167,9 +182,18 @@ def grid(
     )
     cells = list(islice(every, MOST_CELLS + 1))
     check_size(len(cells))
+    _check_given(study, cells, choice)
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, list(PRECISIONS))
     return Grid(study, cells, data_dir, precision, lenient=corpora is None)
+
+
+def _check_given(study: Study, cells: list[Cell], choice: Choice) -> None:
+    """Parameters of a probe that no cell asks for would be passed over in silence."""
+    asked = {probe.name for cell in cells for probe in cell.probes}
+    for name in choice.probe_params:
+        if name not in asked:
+            raise unknown_name(f"probe of these cells of {study.name}", name, sorted(asked))
 
 
 def check_size(cells: int) -> None:
