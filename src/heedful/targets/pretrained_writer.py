@@ -123,8 +123,8 @@ class PretrainedWriter:
 
     @cached_property
     def special(self) -> set[int]:
-        """Tokens that stand for no text. A tokenizer may know one by its mark alone, and a model may
-        end with one that its tokenizer does not name."""
+        """Tokens that stand for no text. A tokenizer may know one by its mark alone, and a model
+        may end with one that its tokenizer does not name."""
         marked = self.tokenizer.added_tokens_decoder.items()
         settings = getattr(self.loaded.module, "generation_config", None)
         ends = getattr(settings, "eos_token_id", None)
