@@ -17,7 +17,7 @@ import numpy as np
 from heedful.report.audit_evidence import evidence_of
 from heedful.report.audit_properties import badge, properties
 from heedful.report.audit_telling import telling
-from heedful.report.audit_texts import LONGEST_WORD, WordMap, window, word_map
+from heedful.report.audit_texts import LONGEST_WORD, WordMap, marks_of, window, word_map
 from heedful.report.formats import capitalised, clipped, percent
 from heedful.report.page import NUMBERS, audit_scope
 from heedful.report.sheet import asset, need, piece
@@ -153,7 +153,8 @@ def _maps(explained: Mapping[str, Any]) -> Sequence[WordMap]:
     if not first:
         return []
     stretch = window(list(first.values()))
-    return [word_map(name, words, each, (), stretch) for name, each in first.items()]
+    marks = marks_of(explained)
+    return [word_map(name, words, each, marks, stretch) for name, each in first.items()]
 
 
 def _unit(explained: Mapping[str, Any]) -> str:
@@ -168,7 +169,7 @@ def _by_token(explained: Mapping[str, Any]) -> Sequence[tuple[str, list[tuple[st
     for name, table in list(explained.get("by_token", {}).items())[:MOST_MAPS]:
         scores = [np.array(each, dtype=float) for each in table]
         stretch = window(scores)
-        maps = [word_map(name, words, each, (), stretch) for each in scores]
+        maps = [word_map(name, words, each, marks_of(explained), stretch) for each in scores]
         labels = [clipped(token, LONGEST_WORD) for token in tokens]
         found.append((maps[0].title, list(zip(labels, maps, strict=True))))
     return found
@@ -188,6 +189,8 @@ def _said(explained: Mapping[str, Any]) -> str:
     if "answer" in explained:
         answer = clipped(explained["answer"].strip(), ASKED)
         return f"Answer: {answer}. Explained: {asked} ({share})."
+    about = " ".join(explained["words"][place] for place in explained.get("about", ()))
+    of = f" for {clipped(about, ASKED)}" if about else ""
     if predicted == asked:
-        return f"Predicted: {predicted} ({share})."
-    return f"Predicted: {predicted}. Explained: {asked} ({share})."
+        return f"Predicted{of}: {predicted} ({share})."
+    return f"Predicted{of}: {predicted}. Explained: {asked} ({share})."

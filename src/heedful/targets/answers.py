@@ -19,14 +19,19 @@ from heedful.errors import HeedfulError
 from heedful.models import Gumbel
 from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskListWriter
 from heedful.targets.document import Document, Row, Truncation, truncation
-from heedful.targets.options import LONGEST, Loading, Prompt, Reading
+from heedful.targets.options import LONGEST, MASK, Loading, Prompt, Reading
+from heedful.targets.places import Places, check_places, mask_of
 from heedful.targets.pretrained import (
     ANSWER,
     CAUSAL,
     CLASSIFIER,
     CONTRASTED,
+    MASKED,
     OTHERWISE,
+    READER,
+    TAGGER,
     THIS,
+    WRITER,
     Loaded,
     Task,
     encode_documents,
@@ -57,6 +62,7 @@ def encode(
 ) -> Encoded:
     """The rows that the model is given, with answers where it is asked for them."""
     limit, prompt = longest(loaded, loading.max_length), prompt_of(loaded, loading)
+    documents = Places(loaded, loading, limit, prompt).placed(documents)
     if task.kind != ANSWER:
         return Encoded(documents, *encode_documents(loaded.tokenizer, documents, limit, prompt))
     writer = Answers(loaded, loading, limit, prompt, seed)
@@ -122,7 +128,12 @@ def _refuse_without_answer(loading: Loading, contrasted: bool) -> None:
 
 
 def prompt_of(loaded: Loaded, loading: Loading) -> Prompt:
-    """What stands around the text: the template, within the tokenizer's own for a chat."""
+    """What stands around the text: the template, within the tokenizer's own for a chat. A model
+    that finds answers in a text reads a question before it."""
+    if loaded.kind == READER and not loading.chat:
+        return Prompt(question=True)
+    if loaded.kind == MASKED and MASK in loading.template:
+        loading = replace(loading, template=loading.template.replace(MASK, mask_of(loaded)))
     if not loading.chat:
         return loading.prompt
     if loaded.kind != CAUSAL or not getattr(loaded.tokenizer, "chat_template", None):
@@ -157,7 +168,7 @@ class Answers:
     ) -> None:
         self.loaded, self.loading, self.limit = loaded, loading, limit
         self.prompt, self.seed = prompt, seed
-        self.tokenizer, self.decodes = loaded.tokenizer, loaded.kind != CAUSAL
+        self.tokenizer, self.decodes = loaded.tokenizer, loaded.kind == WRITER
         room = models.max_positions(loaded.module.config)
         self.written_limit = min(limit, LONGEST if room is None else room)
 
@@ -220,6 +231,11 @@ class Answers:
             )
         if not text.strip() or not answer:
             raise HeedfulError(f"the answer to {document.id!r} is empty: write at least one word.")
+        if self.loaded.kind == MASKED and len(answer) > 1:
+            raise HeedfulError(
+                f"the answer {text[:60]!r} to {document.id!r} has {len(answer)} tokens, and a mask "
+                f"stands for one: give a shorter one."
+            )
 
     def _parted(self, ids: list[int]) -> tuple[list[int], list[int]]:
         """The special tokens that a decoder begins with, and the tokens up to the next one."""
@@ -264,13 +280,15 @@ class Answers:
         return apart
 
 
-def check_writes(loaded: Loaded, answers: bool) -> None:
+def check_asked(loaded: Loaded, answers: bool, reading: Reading, loading: Loading) -> None:
     """An answer is asked of models that write, and of some nothing else can be asked."""
-    if answers and loaded.kind == CLASSIFIER:
+    check_places(loaded, reading, loading)
+    if answers and loaded.kind in (CLASSIFIER, TAGGER):
+        what = "texts" if loaded.kind == CLASSIFIER else "words"
         raise HeedfulError(
-            f"{loaded.name} classifies texts and writes no answers: leave out {GIVEN}."
+            f"{loaded.name} classifies {what} and writes no answers: leave out {GIVEN}."
         )
-    if not answers and loaded.kind not in (CAUSAL, CLASSIFIER):
+    if not answers and loaded.kind == WRITER:
         raise HeedfulError(
             f"{loaded.name} reads a text and writes another: say which answer to explain, with "
             f"{GIVEN}."
@@ -280,7 +298,8 @@ def check_writes(loaded: Loaded, answers: bool) -> None:
 def asked_for_answers(draft: AuditTarget, loading: Loading) -> AuditTarget:
     """The target, where "this answer" is explained whatever else is likelier."""
     contrasted = any(row.instead is not None for row in draft.rows)
-    question = _question(loading, contrasted)
+    masked = any(row.read_at is not None for row in draft.rows)
+    question = _question(loading, contrasted, masked)
     return replace(
         draft,
         label_names=CONTRASTED if contrasted else OTHERWISE,
@@ -304,9 +323,16 @@ def _digest(rows: Iterable[Row]) -> str:
     return total.hexdigest()[:16]
 
 
-def _question(loading: Loading, contrasted: bool) -> str:
+def _question(loading: Loading, contrasted: bool, masked: bool) -> str:
     """What is explained, in a sentence."""
     said = "each answer" if loading.answer is None else f"the answer {loading.answer!r}"
+    if masked:
+        other = "the other" if loading.contrast is None else repr(loading.contrast)
+        rather = f"rather than {other}" if contrasted else "against anything else"
+        return (
+            f"asked is how probable {said} is at the mask of each text, {rather}; the mask is "
+            f"never removed."
+        )
     if contrasted:
         other = "the other" if loading.contrast is None else repr(loading.contrast)
         return (

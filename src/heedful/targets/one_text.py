@@ -18,6 +18,7 @@ from torch import Tensor
 
 from heedful import models
 from heedful.errors import HeedfulError
+from heedful.targets.answers import prompt_of
 from heedful.targets.document import Document, Row, Span, pad
 from heedful.targets.documents import documents_of, find_records
 from heedful.targets.open import hugging_face, is_own, open_target
@@ -25,6 +26,8 @@ from heedful.targets.options import ANSWERING, Loading, Prompt, Reading, reading
 from heedful.targets.pretrained import (
     BLANK,
     CAUSAL,
+    MASKED,
+    READER,
     Loaded,
     check_tokens,
     encode_documents,
@@ -156,7 +159,10 @@ def _encoded(
 ) -> tuple[Batch, dict[str, TokenText], tuple[str, ...]]:
     """The batch, its sides as they are read, and what to say of them."""
     limit = longest(loaded, loading.max_length)
-    row, text, lost = _side(loaded, texts, limit, loading.prompt, words)
+    prompt = prompt_of(loaded, loading) if loaded.kind == MASKED else loading.prompt
+    if loaded.kind == READER and "text_b" in texts:  # the question comes first
+        texts = {"text": texts["text_b"], "text_b": texts["text"]}
+    row, text, lost = _side(loaded, texts, limit, prompt, words)
     rows, sides = {"a": row}, {"a": text}
     if writes(loaded.module):
         rows["target"], sides["target"] = _written(loaded, texts["target"], limit)
@@ -188,8 +194,8 @@ def _check_texts(loaded: Loaded, texts: Mapping[str, str], loading: Loading) -> 
         raise HeedfulError(f"{loaded.name} writes no text of its own: leave the target out.")
     if "text_b" in texts and loaded.kind == CAUSAL:
         raise HeedfulError(f"{loaded.name} reads one text: leave the second out.")
-    if loading.template != "{text}" and loaded.kind != CAUSAL:
-        raise HeedfulError("a template is for causal language models: leave it out.")
+    if loading.template != "{text}" and loaded.kind not in (CAUSAL, MASKED):
+        raise HeedfulError("a template (--template) is for language models: leave it out.")
 
 
 def _side(

@@ -20,7 +20,7 @@ from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of
 from heedful.targets.document import Document, Row
 from heedful.targets.documents import check_source, corpus_name
-from heedful.targets.options import LONGEST, Loading, Reading, reading_and_loading
+from heedful.targets.options import LONGEST, MASK, Loading, Reading, reading_and_loading
 from heedful.targets.run import (
     find_run,
     open_run,
@@ -215,21 +215,35 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
 def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Iterator[Asked]:
     from heedful.targets.answers import asks_for_answers, encode, prompt_of
     from heedful.targets.hf import documents_as, open_hf
-    from heedful.targets.pretrained import CLASSIFIER, check_tokens, load, task_of
+    from heedful.targets.places import mask_of
+    from heedful.targets.pretrained import (
+        CLASSIFIER,
+        MASKED,
+        READER,
+        TAGGER,
+        check_tokens,
+        load,
+        task_of,
+    )
 
     loaded = load(source, loading)
 
     def read(texts: dict[str, str], reading: Reading) -> Read:
-        documents = documents_as(loaded, [texts], reading, prompt_of(loaded, loading))
+        documents = documents_as(loaded, [texts], reading, loading)
         task = task_of(loaded, loading, asks_for_answers(reading, loading))
         encoded = encode(loaded, task, documents.items, loading, reading.seed)
         check_tokens(loaded, encoded.rows)
         return encoded.documents[0], encoded.rows[0], _cut(encoded.truncated.words)
 
-    asks = loading.prompt.holds_b
+    asks = prompt_of(loaded, loading).holds_b
     plain = replace(reading, label_column=None, text_b_column="text_b" if asks else None)
-    first = {"text": FIRST if reading.unit in (TOKEN, WORD) else FIRST_OF_TWO}
-    first |= {"text_b": QUESTION} if asks else {}
+    text = FIRST if reading.unit in (TOKEN, WORD) else FIRST_OF_TWO
+    named = [word for word in (loading.at, loading.answer) if isinstance(word, str)]
+    if loaded.kind == MASKED and MASK not in loading.template:
+        text = text.replace("good", mask_of(loaded))
+    elif loaded.kind in (TAGGER, READER) and named:
+        text = f"{text} It is about {named[0].strip()}."
+    first = {"text": text} | ({"text_b": QUESTION} if asks else {})
     pairs = MAYBE if loaded.kind == CLASSIFIER else NEVER
     with open_hf(loaded, [first], plain, loading) as subject:
         yield Asked(subject, loaded.name, ALWAYS if asks else pairs, read)
