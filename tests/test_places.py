@@ -1,5 +1,5 @@
-"""Labels of words, answers in a text and masked tokens: where a prediction is read, and what is asked
-about it when other words are gone."""
+"""Labels of words, answers in a text and masked tokens: where a prediction is read, and what is
+asked about it when other words are gone."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def gone(batch: Any, *words: int) -> torch.Tensor:
 def test_the_logit_of_a_span_by_hand() -> None:
     """The first token starts with p = 3/4, the second ends with p = 2/3: p = 1/2, a logit of 0.
     Padding has no part in it."""
-    start = torch.tensor([[math.log(3.0), 0.0, 50.0]])
-    end = torch.tensor([[0.0, math.log(2.0), 50.0]])
+    start = torch.tensor([[math.log(3.0), 0.0, 50.0]], dtype=torch.float64)
+    end = torch.tensor([[0.0, math.log(2.0), 50.0]], dtype=torch.float64)
     real = torch.tensor([[True, True, False]])
     output = SimpleNamespace(start_logits=start, end_logits=end)
     inputs = Inputs({}, {"a": Side(real, real)}, read_at=torch.tensor([[1, 2, 0]]))
@@ -110,12 +110,7 @@ def test_a_label_is_that_of_the_plain_model(name: str) -> None:
     module, tokenizer = tagger(name)
     with open_target((module, tokenizer), TAGGED, **WORDS) as target:
         assert list(target.ids) == ["row-000001-2", "row-000002-1", "row-000002-3", "row-000003-6"]
-        assert list(target.clusters) == [
-            "row-000001-2",
-            "row-000002-1",
-            "row-000002-1",
-            "row-000003-6",
-        ]
+        assert [list(target.ids).index(name) for name in target.clusters] == [0, 1, 1, 3]
         assert target.labels.tolist() == [1, 2, 1, 2] and target.label_names == ("O", "B-X", "B-Y")
         found = logits_of(target, 0, 1, 2, 3)
         for index, (row, word) in enumerate(((0, 1), (1, 0), (1, 2), (2, 5))):
@@ -204,7 +199,7 @@ def test_a_sentence_goes_without_the_word_that_is_asked_about() -> None:
 
 
 def test_names_of_numbers_and_words_without_labels() -> None:
-    """A dataset's numbers know their names; −100 and −1 are no labels, and O is nothing to explain."""
+    """A dataset's numbers know their names; −100 is no label, and O is nothing to explain."""
     datasets = pytest.importorskip("datasets")
     features = datasets.Features(
         tokens=datasets.Sequence(datasets.Value("string")),
@@ -473,9 +468,9 @@ def test_the_live_page_asks_about_each_text(tmp_path: Path) -> None:
 
 
 BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
-    "no mask": (masked, "a film", {}, "has no masks: write .MASK. once"),
-    "two masks": (masked, "[MASK] and [MASK]", {}, "has 2 masks"),
-    "two tokens": (masked, "a [MASK]", {"answer": "unlikely"}, "3 tokens, and a mask stands for one"),
+    "no mask": (masked, "a film", {}, "has none: write .MASK. once"),
+    "two masks": (masked, "[MASK] and [MASK]", {}, "has 2: write"),
+    "two tokens": (masked, "a [MASK]", {"answer": "unlikely"}, "3 tokens, and a mask"),
     "written": (masked, "a [MASK]", {"generate": 3}, "takes no generate"),
     "at a mask": (masked, "a [MASK]", {"at": "a"}, "takes no at: leave it .--at. out"),
     "chat": (masked, "a [MASK]", {"chat": True}, "leave --chat out"),
@@ -489,13 +484,13 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "a template": (tagger, "a film", {"template": "{text}!"}, "a template .* leave it out"),
     "no question": (reader, "a film", {}, "reads a question, and .* has single texts"),
     "not there": (reader, ("a film", "is it"), {"answer": "plot"}, "is not in its text"),
-    "why not": (reader, ("a film", "is it"), {"answer": "a", "contrast": "film"}, "takes no contrast"),
+    "why not": (reader, ("a film", "is it"), {"answer": "a", "contrast": "film"}, "no contrast"),
     "long": (reader, ("a film", "is it " * 20), {"max_length": 9}, "shorten the --template, the q"),
     "cut answer": (
         reader, ("a film " * 9 + "plot", "is"), {"answer": "plot", "max_length": 9}, "--max-length",
     ),
     "classifier": (
-        lambda: (tiny_hf("Bert", vocab_size=30), word_pieces()), "a film", {"at": "a"}, "takes no at",
+        lambda: (tiny_hf("Bert", vocab_size=30), word_pieces()), "a film", {"at": "a"}, "no at",
     ),
 }  # fmt: skip
 
@@ -512,7 +507,7 @@ def test_bad_questions_are_one_sentence(why: str) -> None:
 ROWS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str]] = {
     "lengths": ([{"tokens": ["a"], "tags": ["O", "O"]}], WORDS, "1 words and 2 labels"),
     "no text": ([{"tokens": ["a", 3], "tags": ["O", "O"]}], WORDS, "a word that is no text"),
-    "one label": ([{"tokens": ["a"], "tags": "O"}], WORDS, "none of their labels in the column 'tags'"),
+    "one label": ([{"tokens": ["a"], "tags": "O"}], WORDS, "none of their labels in the column"),
     "at too": ([{"tokens": ["a"], "tags": ["O"]}], {**WORDS, "at": 1}, "leave --at and"),
     "no position": (
         [{"text": "a film", "p": "x"}], {"position_column": "p", "label_column": None},

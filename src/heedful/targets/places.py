@@ -123,8 +123,9 @@ class Places:
         found = [match.span() for match in re.finditer(re.escape(mask), whole)]
         if len(found) != 1:
             raise HeedfulError(
-                f"{document.id!r} has {len(found) or 'no'} masks: write {mask} once in each text, "
-                f"or {{mask}} in a --template."
+                f"{self.loaded.name} says what stands at a mask, and {document.id!r} has "
+                f"{len(found) or 'none'}: write {mask} once in each text, or {{mask}} in a "
+                f"--template."
             )
         start, end = (place - len(prompt.before) for place in found[0])
         return replace(_one_word(document, (start, end)), asked=(start, end))
