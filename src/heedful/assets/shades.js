@@ -3,7 +3,7 @@
 import { fill, make, word } from "./dom.js";
 
 /** A text with its words shaded by scores, relative to the largest; null for words the model
- *  did not see. */
+ *  did not see, and for those that are asked about. */
 export function shaded(words, scores) {
   const most = Math.max(1e-12, ...scores.map((score) => Math.abs(score ?? 0)));
   return line_of(words, scores, (score) => Math.abs(score) / most);
@@ -26,12 +26,13 @@ function line_of(words, scores, depth) {
 }
 
 function shade(each, score, depth) {
-  const kind = score === null ? "cut" : score < 0 ? "down" : "";
+  const kind = score === null ? (each.asked ? "asked" : "cut") : score < 0 ? "down" : "";
   const element = word(each.text, { class: kind });
   if (score !== null) {
     element.style.setProperty("--s", String(Math.round(100 * depth(score))));
     element.title = score.toFixed(4);
-  } else element.title = each.why ?? "the model did not read this word";
+  } else if (each.asked) element.title = "the prediction is about this word";
+  else element.title = each.why ?? "the model did not read this word";
   return element;
 }
 
