@@ -148,7 +148,7 @@ def test_other_words_are_removed_around_the_one_that_is_asked_about() -> None:
             torch.testing.assert_close(found, output.logits[0, kept.index(2)].double())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_model_chooses_a_word_where_none_is_named(seed: int) -> None:
     module, tokenizer = tagger(seed=seed)
     rows = [{"text": " ".join(row["tokens"])} for row in TAGGED]
@@ -253,7 +253,7 @@ def test_the_probability_of_a_span_is_that_of_the_loss() -> None:
         assert not target.labelled and set(target.encode([0]).texts) == {"a"}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_answer_of_a_model_is_its_likeliest_span(seed: int) -> None:
     module, tokenizer = (
         tiny_hf("Bert", "span", double=True, vocab_size=30, seed=seed),
@@ -387,9 +387,7 @@ def test_identity_edits_change_nothing_and_attention_is_read_there(case: str) ->
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(
-    "name", ["attention", "gradient_input", "lrp", "occlusion", "value_zeroing"]
-)
+@pytest.mark.parametrize("name", ["attention", "lrp", "occlusion"])
 def test_explanations_do_not_depend_on_the_batch(case: str, name: str) -> None:
     make, rows, options, count = CASES[case]
     with open_target(make(), rows, **options) as target:
@@ -423,6 +421,19 @@ def test_decompx_adds_up_at_a_word() -> None:
         assert all(math.isfinite(each) for each in found.scores["decompx"][:2])
     with pytest.raises(HeedfulError, match="decompx knows no rule"):
         heedful.explain(reader(), "a dull film", "is it", explanations="decompx")
+
+
+def test_pipelines_are_opened_too() -> None:
+    from transformers import pipeline
+
+    for kind, make, text in (
+        ("token-classification", tagger, "a dull film"),
+        ("fill-mask", masked, "a [MASK] film"),
+    ):
+        module, tokenizer = make()
+        whole = pipeline(kind, model=module, tokenizer=tokenizer)
+        found, wanted = (heedful.explain(m, text, explanations="lrp") for m in (whole, make()))
+        assert found.scores == pytest.approx(wanted.scores, nan_ok=True)
 
 
 def test_a_head_view_reads_a_question_first() -> None:

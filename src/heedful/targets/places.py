@@ -209,6 +209,10 @@ def check_places(loaded: Loaded, reading: Reading, loading: Loading) -> None:
     if loaded.kind == READER:
         loading.refuse(loaded.name, "generate", "contrast", "temperature", "token", "answer_score")
         loading.refuse(loaded.name, "label_words")
+        if reading.contrast_column is not None:
+            raise HeedfulError(
+                f"{loaded.name} takes no contrast: leave contrast_column (--contrast-column) out."
+            )
     if loaded.kind == MASKED:
         loading.refuse(loaded.name, "generate", "temperature", "token", "answer_score")
     if loading.at is not None and reading.position_column is not None:
