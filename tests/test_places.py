@@ -18,7 +18,7 @@ pytest.importorskip("transformers")
 import heedful
 from heedful.attributions import explain
 from heedful.errors import HeedfulError
-from heedful.models import label_words, one_token, probabilities, span
+from heedful.models import attach, label_words, one_token, probabilities, span
 from heedful.models.hf.inputs import Inputs, Side
 from heedful.perturbations import removed
 from heedful.targets import AuditTarget, open_asked, open_target
@@ -120,6 +120,14 @@ def test_a_label_is_that_of_the_plain_model(name: str) -> None:
             wanted = run(module, encoded["input_ids"], types).logits[0, place]
             torch.testing.assert_close(found[index], wanted)
             torch.testing.assert_close(logits_of(target, index)[0], wanted)
+
+
+def test_marks_are_turned_with_the_padding() -> None:
+    module, tokenizer = tagger()
+    with open_target((module, tokenizer), TAGGED, **WORDS) as target:
+        batch, right = target.encode([0, 1, 2, 3]), logits_of(target, 0, 1, 2, 3)
+    with attach(module, {"unk": 3}, one_token, padding="left") as model, torch.no_grad():
+        torch.testing.assert_close(model(batch).logits, right)
 
 
 def test_other_words_are_removed_around_the_one_that_is_asked_about() -> None:
@@ -421,6 +429,13 @@ def test_decompx_adds_up_at_a_word() -> None:
         assert all(math.isfinite(each) for each in found.scores["decompx"][:2])
     with pytest.raises(HeedfulError, match="decompx knows no rule"):
         heedful.explain(reader(), "a dull film", "is it", explanations="decompx")
+
+
+def test_what_is_asked_about_is_no_special_token() -> None:
+    from heedful.targets import one_text
+
+    with open_target(tagger(), TAGGED[:1], **WORDS) as target:
+        assert one_text(target).sides["a"].special == (True, *(False,) * 7, True)
 
 
 def test_pipelines_are_opened_too() -> None:

@@ -274,7 +274,8 @@ def _token_text(row: Row, document: Document, spell: Spell | None) -> TokenText:
         tokens = spell(row.tokens.tolist())
     first = len(document.words["a"])
     parts = np.maximum.accumulate([int(word >= first) for word in words])
-    special = tuple((~row.mask).tolist())
+    outside = ~row.mask if row.read_at is None else ~row.mask & (row.read_at == 0)
+    special = tuple(outside.tolist())
     return TokenText(tokens, words, surface, special, tuple(parts.tolist()))
 
 
