@@ -13,8 +13,8 @@ from heedful.models import (
     classes,
     default_head,
     label_words,
-    next_token,
     one_label,
+    one_token,
     probabilities,
     regression,
 )
@@ -34,7 +34,7 @@ def test_each_head_by_hand() -> None:
     assert classes(output(2, 3), LAST).tolist() == [[0, 1, 2], [3, 4, 5]]
     assert one_label(1)(output(2, 3), LAST).tolist() == [[1], [4]]
     assert regression(1.0, 2.0)(output(2, 1), LAST).tolist() == [[-0.5], [0.0]]
-    assert next_token(output(2, 2, 3), LAST).tolist() == [[3, 4, 5], [6, 7, 8]]
+    assert one_token(output(2, 2, 3), LAST).tolist() == [[3, 4, 5], [6, 7, 8]]
     assert label_words([2, 0])(output(2, 2, 3), LAST).tolist() == [[5, 3], [8, 6]]
 
 
@@ -81,7 +81,7 @@ def test_one_output_is_one_logit() -> None:
 def test_default_heads() -> None:
     bert, gpt2, masked = tiny_hf("Bert"), tiny_hf("GPT2", "language"), tiny_hf("Bert", "language")
     assert default_head(bert, output(2, 3)) is classes
-    assert default_head(gpt2, output(2, 2, 3)) is next_token
+    assert default_head(gpt2, output(2, 2, 3)) is one_token
     with pytest.raises(HeedfulError, match="BertForMaskedLM predicts is not clear"):
         default_head(masked, output(2, 2, 3))
     with pytest.raises(HeedfulError, match="a head of your own"):

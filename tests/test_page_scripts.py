@@ -143,11 +143,12 @@ def test_runs_are_called_by_what_differs(scripts: Scripts) -> None:
 
 
 def test_words_of_a_second_text_stand_on_another_side(scripts: Scripts) -> None:
-    row = {"words": ["a", "b", "c"], "first": 1}
+    row = {"words": ["a", "b", "c"], "first": 1, "about": [1]}
     whole, later = scripts.call(("visible", "shownOf", row), ("visible", "shownOf", row, 1, 3))
     assert [each["side"] for each in whole] == [0, 1, 1]
     assert [each["side"] for each in later] == [1, 1]
     assert [each.get("why") for each in whole] == [None, "not attended to", "not attended to"]
+    assert [each["asked"] for each in (*whole, *later)] == [False, True, False, True, False]
 
 
 @pytest.mark.parametrize("logits", [1, 2, 5])

@@ -37,7 +37,8 @@ from heedful.targets import (
 )
 
 TEXTS = st.text(st.characters(), max_size=12)  # halves of surrogate pairs among them
-SPANS = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 10**6)), max_size=5).map(tuple)
+SPAN = st.tuples(st.integers(0, 99), st.integers(0, 10**6))
+SPANS = st.lists(SPAN, max_size=5).map(tuple)
 NAMED = st.none() | st.lists(TEXTS, max_size=3).map(tuple)
 
 
@@ -58,6 +59,7 @@ documents = st.builds(
     rationale=st.none() | st.lists(st.booleans(), max_size=6).map(tuple),
     cluster=TEXTS,
     candidates=NAMED,
+    asked=st.none() | SPAN,
 )
 records = st.builds(
     Record,
@@ -68,6 +70,7 @@ records = st.builds(
     rationales=st.none() | sided(SPANS),
     cluster=st.none() | TEXTS,
     candidates=NAMED,
+    position=st.none() | st.integers(1, 99) | SPAN,
 )
 
 
@@ -92,7 +95,7 @@ def rows(draw: st.DrawFn, pair: bool = True) -> Row:
         numbers() if draw(st.booleans()) else None,
         draw(st.none() | rows(pair=False)) if pair else None,
         draw(st.none() | st.lists(st.integers(0, 10**6), max_size=4).map(tuple)),
-        *(numbers() if draw(st.booleans()) else None for _ in range(3)),
+        *(numbers() if draw(st.booleans()) else None for _ in range(4)),
     )
 
 
@@ -113,6 +116,7 @@ def test_rows_come_back_number_by_number(row: Row) -> None:
 
 def same(one: Row, other: Row) -> None:
     columns = ("tokens", "mask", "words", "segments", "sentences", "answer", "instead", "target")
+    columns += ("read_at",)
     for name in columns:
         found, wanted = getattr(one, name), getattr(other, name)
         if wanted is None:

@@ -350,10 +350,10 @@ def test_other_bad_input_is_one_sentence() -> None:
     refused(pair(), "unknown dtype 'int8'", dtype="int8")
     refused(pair(), "unknown device 'tpu'", device="tpu")
     refused(pair(), "max_length is 1", max_length=1)
-    refused(pair(), "label_words are for causal", label_words=WORDS)
+    refused(pair(), "label_words are for language models", label_words=WORDS)
     refused(pair(), "no several labels", label="x")
     refused(pair(), "template 'x' must hold", template="x")
-    refused(pair(), "a template is for causal", template="{text}?")
+    refused(pair(), "a template .* is for language models", template="{text}?")
     bad = [{"text": "x", "label": "pos"}, {"text": "a", "label": "neg"}]
     refused(pair(), r"data has 'neg', 'pos', the model has 'LABEL_0', 'LABEL_1'", bad)
     refused(pair(), "has 2 labels and the model chooses one", [{"text": "x", "label": [0, 1]}])

@@ -125,6 +125,12 @@ _WRITERS = {
     "T5": "T5ForConditionalGeneration",
     "Bert": "BertForMaskedLM",
 }
+_TASKS = {
+    "classification": "SequenceClassification",
+    "words": "TokenClassification",
+    "span": "QuestionAnswering",
+    "masked": "MaskedLM",
+}
 
 
 def tiny_hf(
@@ -135,7 +141,8 @@ def tiny_hf(
     seed: int = 0,
     **config: Any,
 ) -> Any:
-    """A random model by the name of its family; `task` is `classification` or `language`.
+    """A random model by the name of its family; `task` is `classification`, `language`, or one of
+    `_TASKS`.
 
     Weights are larger than a fresh model's, so that attention is uneven and outputs differ."""
     import transformers
@@ -144,7 +151,7 @@ def tiny_hf(
     made = getattr(transformers, f"{name}Config")(
         **{**_CONFIGS[name], "num_labels": classes, **config}
     )
-    kind = _WRITERS[name] if task == "language" else f"{name}ForSequenceClassification"
+    kind = _WRITERS[name] if task == "language" else f"{name}For{_TASKS[task]}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # transformers' own, at import
         model = getattr(transformers, kind)(made)

@@ -56,7 +56,9 @@ class Text:
     `words` numbers the word each of them belongs to (−1 elsewhere); without it, each is a
     word of its own. Tokens that are `hidden` keep their place, but no attention may see
     them. `segments` tells the parts of a sequence that holds a pair of texts, `sentences`
-    numbers the sentence of each token of the text (−1 elsewhere).
+    numbers the sentence of each token of the text (−1 elsewhere). `read_at` marks the tokens that
+    a prediction is read at, where it is about a part of the text: 1 for the first token of the
+    part, 2 for its last, 3 where that is the same (0 elsewhere).
     """
 
     tokens: Int[Tensor, "b t"]
@@ -66,6 +68,7 @@ class Text:
     hidden: Bool[Tensor, "b t"] | None = None
     segments: Int[Tensor, "b t"] | None = None
     sentences: Int[Tensor, "b t"] | None = None
+    read_at: Int[Tensor, "b t"] | None = None
 
     def to(self, device: torch.device | str) -> Text:
         return self.map(lambda tensor: tensor.to(device))

@@ -20,9 +20,11 @@ SMALL = ("--param", "n_train=60", "--param", "n_dev=20", "--param", "n_test=12")
 
 
 def make_shared(here: Path) -> Path:
-    """Two Hugging Face models, tables, a store with a run of each kind, a model that writes in a
+    """Five Hugging Face models, tables, a store with a run of each kind, a model that writes in a
     store of its own, an audit's folder, a pack and two annotation studies."""
     saved(here / "bert")
+    for task in ("words", "span", "masked"):
+        saved(here / task, task=task)
     saved(here / "gpt2", byte_pairs(), name="GPT2", task="language", vocab_size=300)
     (here / "good.csv").write_text(good_table())
     (here / "full").mkdir()

@@ -4,7 +4,7 @@ import { fill, make, word } from "./dom.js";
 import { said } from "./units.js";
 
 /** A text with its words shaded by scores, relative to the largest; null for words the model
- *  did not see. */
+ *  did not see, and for those that are asked about. */
 export function shaded(words, scores) {
   const most = Math.max(1e-12, ...scores.map((score) => Math.abs(score ?? 0)));
   return line_of(words, scores, (score) => Math.abs(score) / most);
@@ -27,12 +27,13 @@ function line_of(words, scores, depth) {
 }
 
 function shade(each, score, depth) {
-  const kind = score === null ? "cut" : score < 0 ? "down" : "";
+  const kind = score === null ? (each.asked ? "asked" : "cut") : score < 0 ? "down" : "";
   const element = word(each.text, { class: kind });
   if (score !== null) {
     element.style.setProperty("--s", String(Math.round(100 * depth(score))));
     element.title = score.toFixed(4);
-  } else element.title = each.why ?? said("the model did not read this word");
+  } else if (each.asked) element.title = said("the prediction is about this word");
+  else element.title = each.why ?? said("the model did not read this word");
   return element;
 }
 

@@ -48,7 +48,8 @@ ONE_TEXT = (
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Scores are NaN for words that were cut off. `interactions` are pairs of the top words
+    """Scores are NaN for words that were cut off, and for those that the prediction is `about` (by
+    number). `interactions` are pairs of the top words
     with what they do together beyond what each does alone (leave-two-out). The words are those of
     the `unit`: maybe sentences. `answer` is what a model that writes is asked about; its
     probability is explained, whether or not it is predicted. `by_token` has, for each explanation,
@@ -64,6 +65,7 @@ class Explanation:
     answer: str | None = None
     tokens: tuple[str, ...] = ()
     by_token: Mapping[str, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
+    about: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -75,6 +77,7 @@ class Explanation:
             "interactions": [list(each) for each in self.interactions],
             "unit": self.unit,
             **({} if self.answer is None else {"answer": self.answer}),
+            **({"about": list(self.about)} if self.about else {}),
             **({"tokens": list(self.tokens), "by_token": self._tables()} if self.tokens else {}),
         }
 
@@ -85,7 +88,8 @@ class Explanation:
     def headline(self) -> str:
         """The answer that is asked about, or else the prediction."""
         if self.answer is None:
-            return f"predicted: {self.predicted}"
+            about = " ".join(self.words[place] for place in self.about)
+            return f"predicted: {self.predicted}" + (f" for {about}" if about else "")
         return f"answer: {self.answer.strip()}"
 
     def __repr__(self) -> str:
@@ -194,6 +198,7 @@ def explain(
             subject.documents[0].answer,
             tokens,
             tables,
+            subject.documents[0].about,
         )
 
 

@@ -144,16 +144,22 @@ def site_words(model: Model, batch: Batch) -> str:
     layer = f" of layer {layers - 1}" if layers > 1 else ""  # counted from 0, as names of sites are
     how = [f"the last of {layers}"] if layers > 1 else []
     how += [f"mean over {heads} heads"] if heads > 1 else []
-    how += _query(trace, site) if batch.answer is None else [WRITTEN]
+    how += _query(trace, site, batch)
     return f"{ATTENTION}{layer}" + (f" ({', '.join(how)})" if how else "")
 
 
-def _query(trace: Trace, site: SiteSpec) -> list[str]:
+def _query(trace: Trace, site: SiteSpec, batch: Batch) -> list[str]:
     """Where the prediction is read from, where there is more than one place."""
+    if batch.answer is not None and batch.texts["a"].read_at is None:
+        return [WRITTEN]
     read = readout_weights(trace, site)[0]
     if len(read) < 2 or not float(read.sum()) > 0:
         return []
     share = read / read.sum()
+    marks = batch.texts["a"].read_at
+    fits = marks is not None and marks.shape[1:] == share.shape
+    if marks is not None and fits and float(share[marks[0] > 0].sum()) >= ALL:
+        return ["read at the token that is asked about"]
     there = trace.masks[site.name][0, 0].any(-1).nonzero().flatten().tolist()
     place = int(share.argmax())
     if float(share[place]) < ALL:
@@ -181,8 +187,11 @@ def documents_table(documents: Sequence[Document]) -> pd.DataFrame:
         "answer": [each.answer for each in documents],
         "instead": [each.instead or "" for each in documents],
     }
-    asked = any(each.answer is not None for each in documents)
-    return pd.DataFrame({**columns, **(answers if asked else {})})
+    about = {"about": [list(each.about) for each in documents]}
+    answered = any(each.answer is not None for each in documents)
+    asked = any(each.about for each in documents)
+    more = {**(answers if answered else {}), **(about if asked else {})}
+    return pd.DataFrame({**columns, **more})
 
 
 def _spans(document: Document) -> list[tuple[int, int]]:

@@ -246,7 +246,7 @@ TYPES = {
     },
     "documents": {
         **dict.fromkeys(("example", "text", "text_b", "answer", "instead"), _TEXT),
-        **dict.fromkeys(("starts", "ends"), pa.list_(pa.int64())),
+        **dict.fromkeys(("starts", "ends", "about"), pa.list_(pa.int64())),
         "words": pa.list_(pa.string()),
         "rationale": pa.list_(pa.bool_()),
     },

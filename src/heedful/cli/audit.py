@@ -397,19 +397,28 @@ def _columns(result: Explanation, table: Sequence[Sequence[float]]) -> Iterator[
 
 def _bars(result: Explanation, scores: Sequence[float]) -> Iterator[str]:
     """A word, its score, and a bar in proportion to the largest score; longer units stand behind
-    their bars. Words that the model does not read are only counted."""
+    their bars. Words that are asked about have none, and words that the model does not read are
+    only counted."""
     largest = max((abs(score) for score in scores if not math.isnan(score)), default=0.0)
     places = 4 if largest >= 0.01 or not largest else 2 - math.floor(math.log10(largest))
-    pairs = zip(result.words, scores, strict=True)
-    for cut, some in groupby(pairs, key=lambda pair: math.isnan(pair[1])):
+    numbered = list(enumerate(zip(result.words, scores, strict=True)))
+    for cut, some in groupby(numbered, key=lambda each: math.isnan(each[1][1])):
         if cut:
-            count = sum(1 for _ in some)
-            yield f"  ({count:,} {result.unit}{'s' * (count > 1)} cut off)"
+            yield from _unscored(result, [place for place, _ in some])
             continue
-        for word, score in some:
+        for _, (word, score) in some:
             length = round(BAR * abs(score) / largest) if largest else 0
             bar = ("█" if score >= 0 else "░") * length
             if result.unit in (TOKEN, WORD):
                 yield f"  {word:<20} {score:+.{places}f} {bar}"
             else:
                 yield f"  {score:+.{places}f} {bar:<{BAR}} {' '.join(word.split())}"
+
+
+def _unscored(result: Explanation, places: Sequence[int]) -> Iterator[str]:
+    for place in places:
+        if place in result.about:
+            yield f"  {' '.join(result.words[place].split()):<20} (asked about)"
+    count = sum(place not in result.about for place in places)
+    if count:
+        yield f"  ({count:,} {result.unit}{'s' * (count > 1)} cut off)"

@@ -62,8 +62,11 @@ class ModelOptions:
         "Answers of a language model by label: positive= good,negative= bad", panel=MODEL
     )
     template: str = option(
-        "Prompt of a language model; {text_b} in it is the second text.", "{text}", panel=MODEL
+        "Prompt of a language model; {text_b} in it is the second text, {mask} a mask.",
+        "{text}",
+        panel=MODEL,
     )
+    at: str | None = option("Word whose label to explain, or its number, from 1.", panel=MODEL)
     chat: bool = option("Ask through the tokenizer's chat template.", False, "--chat", panel=MODEL)
     answer: str | None = option("Answer of a model that writes, to explain.", panel=MODEL)
     contrast: str | None = option("Another answer: why not this one?", panel=MODEL)
@@ -95,7 +98,7 @@ class ModelOptions:
     def given(self) -> dict[str, Any]:
         """As `open_target` takes them."""
         plain = (
-            "label", "template", "chat", "answer", "contrast", "generate", "temperature",
+            "label", "template", "at", "chat", "answer", "contrast", "generate", "temperature",
             "answer_score", "max_length", "dtype", "unit", "separator", "seed", "device",
         )  # fmt: skip
         options = {name: getattr(self, name) for name in plain}
@@ -118,6 +121,9 @@ class SubjectOptions(ModelOptions):
     rationale_column: str | None = option("Column of [start, end) spans.", panel=DATA)
     answer_column: str | None = option("Column of answers, to explain.", panel=DATA)
     contrast_column: str | None = option("Column of answers to contrast those with.", panel=DATA)
+    position_column: str | None = option(
+        "Column of the words to ask about: [start, end) characters, or a number from 1.", panel=DATA
+    )
     id_column: str | None = option("Column of ids.", panel=DATA)
     cluster_column: str | None = option(
         "Column of what texts share, such as their author.", panel=DATA
@@ -134,7 +140,10 @@ class SubjectOptions(ModelOptions):
 
         if data is None or data in CORPORA or not names_file(data):
             return
-        roles = ("text", "text_b", "label", "rationale", "answer", "contrast", "id", "cluster")
+        roles = (
+            "text", "text_b", "label", "rationale", "answer", "contrast", "position", "id",
+            "cluster",
+        )  # fmt: skip
         columns = {role: getattr(self, f"{role}_column") for role in roles}
         usual = self.label_column == SubjectOptions.label_column
         if self.label_column == "none" or (usual and not _classifies(model)):
@@ -146,7 +155,7 @@ class SubjectOptions(ModelOptions):
     def given(self) -> dict[str, Any]:
         columns = (
             "text_column", "text_b_column", "rationale_column", "answer_column", "contrast_column",
-            "id_column", "cluster_column",
+            "position_column", "id_column", "cluster_column",
         )  # fmt: skip
         plain = ("n", "token", "split", *columns)
         return {

@@ -99,11 +99,14 @@ from heedful.data.shortcuts import ZERO as ZERO
 from heedful.data.shortcuts import digits as digits
 from heedful.data.shortcuts import exchange as exchange
 from heedful.data.shortcuts import insert as insert
+from heedful.data.tables import Table as Table
 from heedful.data.tables import check_table_file as check_table_file
 from heedful.data.tables import impermissible_spans as impermissible_spans
 from heedful.data.tables import rationale_spans as rationale_spans
 from heedful.data.tables import read_table as read_table
 from heedful.data.tables import table_records as table_records
+from heedful.data.tagged import OUTSIDE as OUTSIDE
+from heedful.data.tagged import tagged_records as tagged_records
 from heedful.data.tokenize import MARK as MARK
 from heedful.data.tokenize import Cutter as Cutter
 from heedful.data.tokenize import Tokens as Tokens

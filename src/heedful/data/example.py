@@ -72,7 +72,8 @@ class Record:
     any number for a multi-label model, None where the data has no labels. Where only some labels
     can be the answer, `candidates` are their names. Words and rationales are spans by side; `parts`
     are the spans of the documents that the first text was joined of. A model that writes is asked
-    for an `answer`, maybe `instead` of another one."""
+    for an `answer`, maybe `instead` of another one. A prediction may be about a part of the first
+    text, at a `position`: its [start, end) characters, or the number of its word, from 1."""
 
     id: str
     texts: Mapping[str, str]
@@ -84,6 +85,7 @@ class Record:
     parts: tuple[tuple[int, int], ...] | None = None
     answer: str | None = None
     instead: str | None = None
+    position: int | tuple[int, int] | None = None
 
 
 def join_tokens(tokens: Sequence[str]) -> tuple[str, GivenTokens]:

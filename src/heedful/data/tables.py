@@ -1,8 +1,8 @@
 """A user's own examples, read one way for studies (the corpus `file`) and for audits.
 
 A table is a CSV, TSV, JSONL or Parquet file, a data frame, a `datasets.Dataset` or a list of
-dicts. Its columns are named by role: text, text_b, label, id, rationale, cluster, and answer and
-contrast for models that write.
+dicts. Its columns are named by role: text, text_b, label, id, rationale, cluster, answer and
+contrast for models that write, and position for models that label words.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SPLIT_NAMES = {
 }
 """How files and datasets name the splits."""
 _SIDES = {"a": "text", "b": "text_b"}
-_ONE_ROLE = ("text", "text_b", "label", "rationale", "answer", "contrast")
+_ONE_ROLE = ("text", "text_b", "label", "rationale", "answer", "contrast", "position")
 """Roles whose columns differ; ids and clusters may share one."""
 
 
@@ -200,7 +200,7 @@ def table_records(
         parts = None
         if separator is not None:
             row, parts = _joined(row, columns["text"], separator, f"row {number} of {table.where}")
-        record = _record(row, number, table, columns, parts)
+        record = record_of(row, number, table, columns, parts)
         if record is not None:
             yield record
 
@@ -226,9 +226,10 @@ def _joined(row: Row, column: str, separator: str, where: str) -> tuple[Row, Par
     return {**row, column: separator.join(documents)}, tuple(spans)
 
 
-def _record(
+def record_of(
     row: Row, number: int, table: Table, columns: Mapping[str, str], parts: Parts | None = None
 ) -> Record | None:
+    """The record of one row; None where the table itself marks it as unlabelled."""
     where, labels = f"row {number} of {table.where}", None
     texts = {
         side: _text(row.get(columns[role]), columns[role], where)
@@ -251,6 +252,7 @@ def _record(
         parts=parts,
         answer=_answer(row, columns.get("answer"), where),
         instead=_answer(row, columns.get("contrast"), where),
+        position=_position(row, columns.get("position"), texts["a"], where),
     )
 
 
@@ -337,6 +339,26 @@ def _answer(row: Row, column: str | None, where: str) -> str | None:
     if not answer.strip():
         raise HeedfulError(f"{where} has no answer in the column {column!r}: fill it in.")
     return answer
+
+
+def _position(row: Row, column: str | None, text: str, where: str) -> int | tuple[int, int] | None:
+    """[start, end) characters or the number of a word, also as JSON."""
+    if column is None:
+        return None
+    value = plain(row.get(column))
+    try:
+        value = json.loads(value) if isinstance(value, str) else value
+        whole = value if isinstance(value, int) and not isinstance(value, bool) else None
+        spans = [] if whole is not None else _pairs([value])
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise HeedfulError(
+            f"{where} has no position in the column {column!r}: write [start, end) characters such "
+            f"as [0, 4], or the number of a word, from 1."
+        ) from error
+    if whole is not None:
+        return whole
+    _check_inside(spans, text, f"{where} has the position")
+    return spans[0]
 
 
 def _rationales(

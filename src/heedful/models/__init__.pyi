@@ -63,6 +63,7 @@ from heedful.models.generation import generate as generate
 from heedful.models.generation import greedy as greedy
 from heedful.models.hf.attach import attach as attach
 from heedful.models.hf.attach import max_positions as max_positions
+from heedful.models.hf.attach import outputs as outputs
 from heedful.models.hf.attach import token_embeddings as token_embeddings
 from heedful.models.hf.comparing import Imported as Imported
 from heedful.models.hf.config import POOLED as POOLED
@@ -78,15 +79,18 @@ from heedful.models.hf.folder import transformers as transformers
 from heedful.models.hf.hooked import HookedForCausalLM as HookedForCausalLM
 from heedful.models.hf.imported import FOLDER as FOLDER
 from heedful.models.hf.imported import import_model as import_model
+from heedful.models.hf.inputs import FIRST as FIRST
+from heedful.models.hf.inputs import LAST as LAST
 from heedful.models.hf.inputs import Head as Head
 from heedful.models.hf.inputs import Inputs as Inputs
 from heedful.models.hf.inputs import answers as answers
 from heedful.models.hf.inputs import classes as classes
 from heedful.models.hf.inputs import default_head as default_head
 from heedful.models.hf.inputs import label_words as label_words
-from heedful.models.hf.inputs import next_token as next_token
 from heedful.models.hf.inputs import one_label as one_label
+from heedful.models.hf.inputs import one_token as one_token
 from heedful.models.hf.inputs import regression as regression
+from heedful.models.hf.inputs import span as span
 from heedful.models.hf.model import HuggingFace as HuggingFace
 from heedful.models.hf.model import LayerCache as LayerCache
 from heedful.models.hf.model import layers_of as layers_of

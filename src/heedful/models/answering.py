@@ -32,7 +32,7 @@ def answer_logits(
         return _difference(logits, last, answer.tokens, answer.instead)
     tokens = answer.tokens
     total = _log_probabilities(logits, last, tokens).sum(-1, keepdim=True)
-    return _odds(total / (tokens >= 0).sum(-1, keepdim=True) if score == "mean" else total)
+    return odds(total / (tokens >= 0).sum(-1, keepdim=True) if score == "mean" else total)
 
 
 def check_score(score: str) -> None:
@@ -72,7 +72,7 @@ _SMALLEST = 1e-300
 """Where p is 1 to the last digit, 1 − p is taken for this."""
 
 
-def _odds(log_p: Float[Tensor, "b 1"]) -> Float[Tensor, "b 1"]:
+def odds(log_p: Float[Tensor, "b 1"]) -> Float[Tensor, "b 1"]:
     """log p / (1 − p)."""
     log_p = log_p.clamp_max(-_SMALLEST)
     return log_p - (-torch.expm1(log_p)).log()

@@ -34,7 +34,7 @@ COLUMNS = {
     "costs": ("explanation", "milliseconds_per_text", "passes_per_text"),
     "documents": (
         *("example", "words", "starts", "ends", "words_a", "text", "text_b", "label"),
-        *("rationale", "answer", "instead"),
+        *("rationale", "answer", "instead", "about"),
     ),
     "shown": ("example", "kind", "name", "scores"),
     "tokens": ("example", "explanation", "token", "of", "text", "scores"),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audit_texts import LONGEST_WORD, Word, window, word_map
+from heedful.report.audit_texts import LONGEST_WORD, Word, marks_of, window, word_map
 from heedful.report.cells import listed, padded
 from heedful.report.formats import clipped, percent, plain
 from heedful.units import by_unit
@@ -226,7 +226,7 @@ def _side(
     words = [str(word) for word in listed(document["words"])]
     order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
     gone = [int(i) for i in order[: chosen.count]]
-    drawn = word_map(name, words, scores, listed(document["rationale"]), stretch)
+    drawn = word_map(name, words, scores, marks_of(document), stretch)
     share = float(curves.curve[name][chosen.example][chosen.point])
     kind, outcome = _outcome(share, len(curves.evidence.facts.classes))
     return Side(

@@ -106,16 +106,16 @@ def _shown(
     name, words = str(document["example"]), _words(document)
     scores = {each: padded(maps[each][name], len(words)) for each in maps if name in maps[each]}
     start, stop = window(list(scores.values()))
-    rationale = listed(document["rationale"])
+    marks = marks_of(document)
     drawn = tuple(
-        word_map(each, words, values, rationale, (start, stop)) for each, values in scores.items()
+        word_map(each, words, values, marks, (start, stop)) for each, values in scores.items()
     )
     cut = (
         f"{evidence.unit}s {start + 1}–{stop} of {len(words)}" if stop - start < len(words) else ""
     )
     said = clipped(asked(document), 400)
-    about = _answered if said else _decided
-    facts = (*about(evidence, name), *_agreeing(evidence.unit, tau, list(scores.values())))
+    told = _answered if said else _decided
+    facts = (*told(evidence, name), *_agreeing(evidence.unit, tau, list(scores.values())))
     context = document["text_b"]
     paired = clipped(context, 400) if isinstance(context, str) else ""
     wrong = _wrong(evidence, name)
@@ -206,20 +206,32 @@ class WordMap:
     top: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True)
+class Marks:
+    """Which words people marked, and the numbers of those that the prediction is about."""
+
+    rationale: Sequence[bool] = ()
+    about: Sequence[int] = ()
+
+    def on(self, place: int) -> tuple[bool, bool]:
+        return place < len(self.rationale) and bool(self.rationale[place]), place in self.about
+
+
+def marks_of(document: Mapping[str, Any]) -> Marks:
+    return Marks(*(listed(document.get(name)) for name in ("rationale", "about")))
+
+
 def word_map(
     name: str,
     words: Sequence[str],
     scores: np.ndarray,
-    rationale: Sequence[bool],
+    marks: Marks,
     window: tuple[int, int],
 ) -> WordMap:
     """The words of the window. The root of the share of the largest keeps small ones visible."""
     start, stop = window
     most = float(np.nanmax(np.abs(scores))) if np.isfinite(scores).any() else 0.0
-    shown = tuple(
-        _word(words[i], float(scores[i]), most, bool(i < len(rationale) and rationale[i]))
-        for i in range(start, stop)
-    )
+    shown = tuple(_word(words[i], float(scores[i]), most, *marks.on(i)) for i in range(start, stop))
     top = tuple(
         (clipped(words[i], LONGEST_WORD), weight(float(scores[i]))) for i in heaviest(scores)
     )
@@ -246,12 +258,13 @@ def window(maps: Sequence[np.ndarray]) -> tuple[int, int]:
     return start, start + SHOWN
 
 
-def _word(text: str, score: float, most: float, marked: bool) -> Word:
-    cut = math.isnan(score)
-    size = 0.0 if cut or most == 0 else math.sqrt(abs(score) / most)
-    kinds = {"cut": cut, "down": score < 0, "marked": marked}
+def _word(text: str, score: float, most: float, marked: bool, about: bool) -> Word:
+    missing = math.isnan(score)
+    size = 0.0 if missing or most == 0 else math.sqrt(abs(score) / most)
+    cut, asked = missing and not about, missing and about
+    kinds = {"cut": cut, "asked": asked, "down": score < 0, "marked": marked}
     kind = " ".join(name for name, there in kinds.items() if there)
-    title = f"{DASH} cut off" if cut else weight(score)
+    title = f"{DASH} cut off" if cut else f"{DASH} asked about" if asked else weight(score)
     title += ", marked by people" if marked else ""
     longest = LONGEST_SENTENCE if " " in text else LONGEST_WORD
     return Word(clipped(text, longest) or DASH, f"{100 * size:.0f}", kind, title)

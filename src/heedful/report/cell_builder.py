@@ -270,7 +270,7 @@ def _document(line: Mapping[str, Any]) -> Document:
     starts, ends = (listed(line[name]) for name in ("starts", "ends"))
     text, other = (str(line[n]) if isinstance(line[n], str) else "" for n in ("text", "text_b"))
     if said := asked(line):
-        other = f"the answer {said}"
+        other = " ".join(filter(None, [other, f"the answer {said}"]))
     first = len(words)  # of the first text
     if len(starts) == len(words):
         first = int(line["words_a"])
@@ -284,7 +284,8 @@ def _document(line: Mapping[str, Any]) -> Document:
     label = -1 if pd.isna(line["label"]) else int(line["label"])
     marks = [bool(mark) for mark in listed(line["rationale"])][: len(words)]
     marked = (*marks, *(False,) * (len(words) - len(marks))) if marks else None
-    return Document(text, other, (*spans[:first], *moved), label, marked)
+    about = tuple(int(number) for number in listed(line.get("about")))
+    return Document(text, other, (*spans[:first], *moved), label, marked, about)
 
 
 def by_text(

@@ -232,6 +232,14 @@ def shown_text(name: str, axis: Axis, documents: Sequence[Document]) -> Blob:
     marks = _marks(axis, documents)
     if marks is not None:
         found["r"] = marks[:MOST_WORDS]
+    about = {
+        place
+        for document, places in zip(documents, axis.numbers, strict=True)
+        for number, place in enumerate(places)
+        if number in document.about and place < MOST_WORDS
+    }
+    if about:
+        found["about"] = sorted(about)
     if len(axis.words) > MOST_WORDS:
         found["cut"] = len(axis.words)
     return found

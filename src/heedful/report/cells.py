@@ -30,13 +30,15 @@ GAP = 1
 @dataclass(frozen=True)
 class Document:
     """A text with the tokens a model's maps are about. `spans` are characters of `text` or,
-    moved behind it, of the `other` text of a pair. A label of −1 is none."""
+    moved behind it, of the `other` text of a pair. A label of −1 is none. `about` are the numbers
+    of the tokens that the prediction is about."""
 
     text: str
     other: str
     spans: tuple[Span, ...]
     label: int = -1
     marked: tuple[bool, ...] | None = None
+    about: tuple[int, ...] = ()
 
     @property
     def behind(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.report.audit_texts import LONGEST_WORD, WordMap, window, word_map
+from heedful.report.audit_texts import LONGEST_WORD, WordMap, marks_of, window, word_map
 from heedful.report.cell_data import numbers
 from heedful.report.formats import clipped, percent, plain, visible
 from heedful.report.panels import CLASSES, Panel
@@ -62,8 +62,8 @@ def word_maps(explained: Explained) -> Sequence[WordMap]:
     first = dict(list(scores.items())[:MOST_MAPS])
     if not first:
         return []
-    stretch = window(list(first.values()))
-    return [word_map(name, words, each, (), stretch) for name, each in first.items()]
+    stretch, marks = window(list(first.values())), marks_of(explained)
+    return [word_map(name, words, each, marks, stretch) for name, each in first.items()]
 
 
 def unit_of(explained: Explained) -> str:
@@ -74,11 +74,11 @@ def unit_of(explained: Explained) -> str:
 def token_maps(explained: Explained) -> Sequence[tuple[str, list[tuple[str, WordMap]]]]:
     """By explanation, the tokens of an answer and the words as they are shaded for each of them."""
     words, tokens = explained["words"], explained.get("tokens", ())
-    found = []
+    found, marks = [], marks_of(explained)
     for name, table in list(explained.get("by_token", {}).items())[:MOST_MAPS]:
         scores = [np.array(each, dtype=float) for each in table]
         stretch = window(scores)
-        maps = [word_map(name, words, each, (), stretch) for each in scores]
+        maps = [word_map(name, words, each, marks, stretch) for each in scores]
         labels = [clipped(token, LONGEST_WORD) for token in tokens]
         found.append((maps[0].title, list(zip(labels, maps, strict=True))))
     return found
@@ -99,9 +99,11 @@ def said(explained: Explained) -> str:
         answer = clipped(explained["answer"].strip(), ASKED)
         other = f". Explained: {asked}" if asked != answer else ""
         return f"Answer: {answer}{other} ({share})."
+    about = " ".join(explained["words"][place] for place in explained.get("about", ()))
+    of = f" for {clipped(about, ASKED)}" if about else ""
     if predicted == asked:
-        return f"Predicted: {predicted} ({share})."
-    return f"Predicted: {predicted}. Explained: {asked} ({share})."
+        return f"Predicted{of}: {predicted} ({share})."
+    return f"Predicted{of}: {predicted}. Explained: {asked} ({share})."
 
 
 # Matrices: the units of the text down, the tokens of the answer across.

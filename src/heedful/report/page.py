@@ -30,6 +30,7 @@ from heedful.report.audit_telling import telling
 from heedful.report.audit_texts import beside, texts
 from heedful.report.cell_builder import audit_cells, study_cells
 from heedful.report.cell_data import put_examples
+from heedful.report.cells import listed
 from heedful.report.charts import Charts
 from heedful.report.formats import DASH, clipped, of_texts, percent, plain, shown
 from heedful.report.glossary import TERMS
@@ -90,6 +91,7 @@ def page(case: Case, most: int = MOST_TEXTS) -> str:
         study=_marked(study) if study else None,
         examples=examples,
         unit=_unit(case),
+        asked=any(listed(about) for each in case.audits for about in each.documents["about"]),
         glossary=[term._replace(says=by_unit(term.says, _unit(case))) for term in TERMS],
         chapters=_chapters([*audits, *([study] if study else [])], examples),
     )

@@ -225,7 +225,8 @@ def asked_for_answers(draft: AuditTarget, loading: Loading) -> AuditTarget:
     """The target, where "this answer" is explained whatever else is likelier. It is neither right
     nor wrong: labels of the data are of another question."""
     contrasted = any(row.instead is not None for row in draft.rows)
-    question = _question(loading, contrasted)
+    masked = any(row.read_at is not None for row in draft.rows)
+    question = _question(loading, contrasted, masked)
     return replace(
         draft,
         documents=with_labels(draft.documents, repeat(None, len(draft))),
@@ -250,9 +251,16 @@ def _digest(rows: Iterable[Row]) -> str:
     return total.hexdigest()[:16]
 
 
-def _question(loading: Loading, contrasted: bool) -> str:
+def _question(loading: Loading, contrasted: bool, masked: bool) -> str:
     """What is explained, in a sentence."""
     said = "each answer" if loading.answer is None else f"the answer {loading.answer!r}"
+    if masked:
+        other = "the other" if loading.contrast is None else repr(loading.contrast)
+        rather = f"rather than {other}" if contrasted else "against anything else"
+        return (
+            f"asked is how probable {said} is at the mask of each text, {rather}; the mask is "
+            f"never removed."
+        )
     if contrasted:
         other = "the other" if loading.contrast is None else repr(loading.contrast)
         return (

@@ -33,7 +33,8 @@ class Document:
     Documents of one `cluster` are resampled together: they share a text. Where only some
     labels can be the answer, `candidates` are their names. Where longer units than words are on
     trial, `words` are those, and `pieces` the words that they were grouped of. A model that writes
-    is asked for an `answer`, maybe `instead` of another one.
+    is asked for an `answer`, maybe `instead` of another one. Where a prediction is about a part of
+    side a, `asked` is its [start, end) span: its characters keep their place and are not on trial.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Document:
     pieces: Mapping[str, tuple[Span, ...]] | None = None
     answer: str | None = None
     instead: str | None = None
+    asked: Span | None = None
 
     @property
     def atoms(self) -> Mapping[str, tuple[Span, ...]]:
@@ -56,6 +58,12 @@ class Document:
     def length(self) -> int:
         """The number of words of all sides."""
         return sum(len(spans) for spans in self.words.values())
+
+    @property
+    def about(self) -> tuple[int, ...]:
+        """The numbers of the words that the prediction is about."""
+        marks = () if self.asked is None else inside(self.words["a"], [self.asked])
+        return tuple(number for number, mark in enumerate(marks) if mark)
 
     @property
     def surface(self) -> tuple[str, ...]:
@@ -73,7 +81,7 @@ class Row:
     other text of a pair that a model reads apart: it is given, and not on trial. Where only
     some of the model's classes can be the answer, `candidates` are their numbers. `answer` and
     `instead` are those of `heedful.types.Answer`; `target` is what a decoder has written before
-    the answer's last token."""
+    the answer's last token; `read_at` is that of `heedful.types.Text`."""
 
     tokens: NDArray[np.int64]
     mask: NDArray[np.bool_]
@@ -85,17 +93,19 @@ class Row:
     answer: NDArray[np.int64] | None = None
     instead: NDArray[np.int64] | None = None
     target: NDArray[np.int64] | None = None
+    read_at: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     def cut(self, limit: int) -> Row:
         """The first tokens alone."""
-        cut: list[Any] = [
-            None if column is None else column[:limit]
-            for column in (self.tokens, self.mask, self.words, self.segments, self.sentences)
-        ]
-        return replace(Row(*cut), beside=self.beside, candidates=self.candidates)
+        columns = ("tokens", "mask", "words", "segments", "sentences", "read_at")
+        cut: dict[str, Any] = {
+            name: None if (column := getattr(self, name)) is None else column[:limit]
+            for name in columns
+        }
+        return replace(self, **cut, answer=None, instead=None, target=None)
 
     def followed_by(self, tokens: NDArray[np.int64]) -> Row:
         """With tokens after it that are part of no word."""
@@ -106,6 +116,7 @@ class Row:
             mask=np.pad(self.mask, (0, more)),
             words=np.pad(self.words, (0, more), constant_values=-1),
             segments=None if self.segments is None else np.pad(self.segments, (0, more)),
+            read_at=None if self.read_at is None else np.pad(self.read_at, (0, more)),
         )
 
 
@@ -163,7 +174,8 @@ def truncation(texts_read: Iterable[tuple[Row, Document, bool]]) -> Truncation:
         of_words += document.length
         if short:
             texts += 1
-            words += document.length - len(np.unique(row.words[row.words >= 0]))
+            left = {*row.words[row.words >= 0].tolist(), *document.about}
+            words += document.length - len(left)
     return Truncation(texts, words, of_texts, of_words)
 
 
@@ -172,6 +184,7 @@ def pad(rows: Sequence[Row]) -> Text:
     lengths = torch.tensor([len(row) for row in rows])
     segments = [row.segments for row in rows if row.segments is not None]
     sentences = [row.sentences for row in rows if row.sentences is not None]
+    places = [row.read_at for row in rows if row.read_at is not None]
     return Text(
         _padded([row.tokens for row in rows], 0),
         lengths,
@@ -179,6 +192,7 @@ def pad(rows: Sequence[Row]) -> Text:
         words=_padded([row.words for row in rows], -1),
         segments=_padded(segments, 0) if segments else None,
         sentences=_padded(sentences, -1) if sentences else None,
+        read_at=_padded(places, 0) if places else None,
     )
 
 

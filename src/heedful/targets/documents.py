@@ -24,6 +24,7 @@ from heedful.data import (
     RawCorpus,
     Record,
     Split,
+    Table,
     check_table_file,
     given_spec,
     sorted_names,
@@ -97,13 +98,18 @@ def read_documents(data: Any, **options: Any) -> Documents:
     return documents_of(find_records(data, reading), reading)
 
 
-def find_records(data: Any, reading: Reading) -> Records:
-    """`data` left out is the corpus that a fine-tuned model was trained on."""
+ByRow = Callable[[Table, Mapping[str, str]], Iterator[tuple[Record, ...]]]
+"""The records of each row of a table that has some; columns are given by role."""
+
+
+def find_records(data: Any, reading: Reading, by_row: ByRow | None = None) -> Records:
+    """`data` left out is the corpus that a fine-tuned model was trained on. A row of a table is a
+    record, unless `by_row` says what it holds."""
     name = reading.trained["piece"] if data is None and reading.trained else data
     if isinstance(name, str) and (data is None or _names_corpus(name)):
         return named_records(name, reading)
     reading.refuse_params("a table")
-    return _table_records(data, reading)
+    return _table_records(data, reading, by_row)
 
 
 def check_source(data: Any, reading: Reading) -> None:
@@ -130,18 +136,25 @@ def _names_corpus(data: str) -> bool:
     return False
 
 
-def _table_records(data: Any, reading: Reading) -> Records:
+def _table_records(data: Any, reading: Reading, by_row: ByRow | None) -> Records:
     from heedful.data import read_table, table_records
 
     table = read_table(data, reading.split)
-    writer, used = DiskListWriter(RECORDS), set[str]()
-    separator = reading.separator if reading.unit == DOCUMENT else None
-    for record in table_records(table, reading.columns, separator):
-        writer.add(record)
-        used.update(record.labels or ())
+    writer, used, kept = DiskListWriter(RECORDS), set[str](), 0
+    if by_row is None:
+        separator = reading.separator if reading.unit == DOCUMENT else None
+        single = table_records(table, reading.columns, separator)
+        rows: Iterator[tuple[Record, ...]] = ((record,) for record in single)
+    else:
+        rows = by_row(table, reading.columns)
+    for records in rows:
+        kept += 1
+        for record in records:
+            writer.add(record)
+            used.update(record.labels or ())
     items = writer.done()
     known = table.class_names.get(reading.label_column or "", ())
-    dropped = {UNLABELLED: table.size - len(items)} if len(items) < table.size else {}
+    dropped = {UNLABELLED: table.size - kept} if kept < table.size else {}
     return Records(items, known or sorted_names(used), table.where, bool(known), dropped)
 
 
@@ -239,6 +252,9 @@ def _document(
         rationale = tuple(mark for side in marked for mark in side)
     labels = record.labels or ()
     label = places[labels[0]] if len(labels) == 1 else None
+    asked = record.position
+    if isinstance(asked, int):
+        asked = _numbered(record.id, asked, pieces["a"])
     return Document(
         record.id,
         record.texts,
@@ -250,16 +266,29 @@ def _document(
         pieces if longer else None,
         record.answer,
         record.instead,
+        asked,
     )
+
+
+def _numbered(name: str, number: int, words: Sequence[Span]) -> Span:
+    """Where the word of this number stands, counted from 1."""
+    if not 1 <= number <= len(words):
+        raise HeedfulError(
+            f"{name!r} has {len(words)} words and no word {number}: give a number from 1 to "
+            f"{len(words)}, or [start, end) characters."
+        )
+    return words[number - 1]
 
 
 def _digest(items: Sequence[Document], marks: Sequence[Mark]) -> str:
     """The digest of all that was read: two data sets with one digest are the same."""
     total = hashlib.sha256()
     for item, mark in zip(items, marks, strict=True):
-        facts = [item.id, item.texts, item.words, mark, item.rationale, item.cluster]
+        facts: list[Any] = [item.id, item.texts, item.words, mark, item.rationale, item.cluster]
         facts += [] if item.candidates is None else [item.candidates]
         facts += [] if item.answer is None else [item.answer, item.instead]
+        if item.asked is not None:
+            facts.append(item.asked)
         total.update(_CANONICAL.encode(facts).encode())
     return total.hexdigest()[:16]
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from heedful.data import tagged_records
 from heedful.errors import HeedfulError
 from heedful.models import (
     Head,
@@ -22,22 +23,28 @@ from heedful.models import (
     classes,
     evaluating,
     label_words,
-    next_token,
     one_label,
+    one_token,
     regression,
+    span,
 )
 from heedful.targets.answers import asked_for_answers, asks_for_answers
 from heedful.targets.disk_list import DOCUMENTS, DiskList
 from heedful.targets.document import on_trial
 from heedful.targets.documents import Documents, documents_of, find_records
-from heedful.targets.options import SECOND, LabelMap, Loading, Prompt, Reading
+from heedful.targets.options import SECOND, LabelMap, Loading, Reading
+from heedful.targets.places import asked_at_places
 from heedful.targets.pretrained import (
     ANSWER,
     CLASSES,
+    GAP,
     LABEL_WORDS,
     NEXT,
     NUMBER,
+    SPAN,
+    TAGGER,
     UNLABELLED,
+    WORD_LABEL,
     Loaded,
     Task,
     check_tokens,
@@ -47,7 +54,7 @@ from heedful.targets.pretrained import (
     task_of,
     token_spans,
 )
-from heedful.targets.pretrained_writer import check_writes, encode, prompt_of
+from heedful.targets.pretrained_writer import check_asked, encode, prompt_of
 from heedful.targets.target import (
     AuditTarget,
     finish,
@@ -65,11 +72,11 @@ YES = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> Iterator[AuditTarget]:
     """The module is lent: outside the block it is as it was."""
     answered = asks_for_answers(reading, loading)
-    check_writes(loaded, answered)
+    check_asked(loaded, answered, reading, loading)
     task = task_of(loaded, loading, answered)
     if task.kind in UNLABELLED:
         reading = replace(reading, label_column=None)
-    documents = documents_as(loaded, data, reading, prompt_of(loaded, loading))
+    documents = documents_as(loaded, data, reading, loading)
     encoded = encode(loaded, task, documents.items, loading, reading.seed)
     check_tokens(loaded, encoded.rows)
     draft = AuditTarget(
@@ -89,26 +96,35 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
     )
     with evaluating(loaded.module):
         filler = fillers(loaded)
+        named = (document.asked or document.answer for document in documents)
+        given = all(place is not None for place in named)
+        draft = asked_at_places(draft, loaded, task, loading, given)
         head, asked = _question(loaded, task, draft, documents, loading)
         with attach(loaded.module, filler, head) as model:
             subject = replace(asked, model=model)
-            if task.kind in (CLASSES, LABEL_WORDS):
+            if task.kind in (CLASSES, LABEL_WORDS, WORD_LABEL):
                 yield finish_labelled(subject, documents, loading.label_map)
             else:
                 yield finish(subject, documents.digest)
 
 
-def documents_as(loaded: Loaded, data: Any, reading: Reading, prompt: Prompt) -> Documents:
+def documents_as(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> Documents:
     """The texts, in the tokens of the model where these are asked for. A second text that stands in
     the prompt is not on trial."""
+    prompt = prompt_of(loaded, loading)
     reading = reading.by_tokens(partial(token_spans, loaded.tokenizer, prompt))
-    documents = documents_of(find_records(data, reading), reading)
+    tagged = partial(tagged_records, named=loading.at is not None)
+    by_row = tagged if loaded.kind == TAGGER else None
+    documents = documents_of(find_records(data, reading, by_row), reading)
     if not prompt.holds_b:
         return documents
     if "b" not in documents[0].texts:
+        needs = (
+            f"{loaded.name} reads a question" if prompt.question else f"the template holds {SECOND}"
+        )
         raise HeedfulError(
-            f"the template holds {SECOND}, and {documents.source} has single texts: name the "
-            f"column of the second text (--text-b-column)."
+            f"{needs}, and {documents.source} has single texts: name the column of the second text "
+            f"(--text-b-column)."
         )
     return replace(documents, items=DiskList.of(map(on_trial, documents), DOCUMENTS))
 
@@ -122,9 +138,11 @@ def _question(
         return classes, draft
     if task.kind == LABEL_WORDS:
         return label_words(task.tokens), draft
-    if task.kind == NEXT:
+    if task.kind in (NEXT, GAP):
         nothing = itertools.repeat(None, len(draft))
-        return next_token, replace(draft, documents=with_labels(draft.documents, nothing))
+        return one_token, replace(draft, documents=with_labels(draft.documents, nothing))
+    if task.kind in (WORD_LABEL, SPAN):
+        return one_token if task.kind == WORD_LABEL else span, draft
     if task.kind == ANSWER:
         return answers(loading.answer_score), asked_for_answers(draft, loading)
     if task.kind == NUMBER:

@@ -25,6 +25,8 @@ from heedful.targets.options import ANSWERING, Loading, Prompt, Reading, reading
 from heedful.targets.pretrained import (
     BLANK,
     CAUSAL,
+    MASKED,
+    READER,
     Loaded,
     check_tokens,
     encode_documents,
@@ -33,6 +35,7 @@ from heedful.targets.pretrained import (
     spelled,
     start_token,
 )
+from heedful.targets.pretrained_writer import prompt_of
 from heedful.targets.target import AuditTarget, Spell, unseen
 from heedful.types import Batch, Model
 from heedful.units import WORD
@@ -169,7 +172,10 @@ def _encoded(
 ) -> tuple[Batch, dict[str, TokenText], tuple[str, ...]]:
     """The batch, its sides as they are read, and what to say of them."""
     limit = longest(loaded, loading.max_length)
-    row, text, lost = _side(loaded, texts, limit, loading.prompt, words)
+    prompt = prompt_of(loaded, loading) if loaded.kind == MASKED else loading.prompt
+    if loaded.kind == READER and "text_b" in texts:  # the question comes first
+        texts = {"text": texts["text_b"], "text_b": texts["text"]}
+    row, text, lost = _side(loaded, texts, limit, prompt, words)
     rows, sides = {"a": row}, {"a": text}
     if writes(loaded.module):
         rows["target"], sides["target"] = _written(loaded, texts["target"], limit)
@@ -205,8 +211,8 @@ def _check_texts(loaded: Loaded, texts: Mapping[str, str], loading: Loading) -> 
         raise HeedfulError(f"{loaded.name} writes no text of its own: leave the target out.")
     if "text_b" in texts and loaded.kind == CAUSAL:
         raise HeedfulError(f"{loaded.name} reads one text: leave the second out.")
-    if loading.template != "{text}" and loaded.kind != CAUSAL:
-        raise HeedfulError("a template is for causal language models: leave it out.")
+    if loading.template != "{text}" and loaded.kind not in (CAUSAL, MASKED):
+        raise HeedfulError("a template (--template) is for language models: leave it out.")
 
 
 def _side(
@@ -285,7 +291,8 @@ def _token_text(row: Row, document: Document, spell: Spell | None) -> TokenText:
         tokens = spell(row.tokens.tolist())
     first = len(document.words["a"])
     parts = np.maximum.accumulate([int(word >= first) for word in words])
-    special = tuple((~row.mask).tolist())
+    outside = ~row.mask if row.read_at is None else ~row.mask & (row.read_at == 0)
+    special = tuple(outside.tolist())
     return TokenText(tokens, words, surface, special, tuple(parts.tolist()))
 
 

@@ -242,21 +242,25 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
 @contextmanager
 def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Iterator[Asked]:
     from heedful.targets.hf import documents_as, open_hf
+    from heedful.targets.places import with_place
     from heedful.targets.pretrained import CLASSIFIER, check_tokens, load, task_of
     from heedful.targets.pretrained_writer import encode, prompt_of
 
     loaded = load(source, loading)
 
     def read(texts: dict[str, Any], reading: Reading) -> Read:
-        documents = documents_as(loaded, [texts], reading, prompt_of(loaded, loading))
+        documents = documents_as(loaded, [texts], reading, loading)
         task = task_of(loaded, loading, asks_for_answers(reading, loading))
         encoded = encode(loaded, task, documents.items, loading, reading.seed)
         check_tokens(loaded, encoded.rows)
         return encoded.documents[0], encoded.rows[0], _cut(encoded.truncated.words, reading.unit)
 
-    asks = loading.prompt.holds_b
+    asks = prompt_of(loaded, loading).holds_b
     plain = replace(reading, label_column=None, text_b_column="text_b" if asks else None)
-    first = {"text": _first(reading.unit), **({"text_b": QUESTION} if asks else {})}
+    parts = [FIRST] if reading.unit in (TOKEN, WORD) else list(FIRST_OF_TWO)
+    parts[-1] = with_place(loaded, loading, parts[-1])
+    text = parts if reading.unit == DOCUMENT else "\n\n".join(parts)
+    first = {"text": text, **({"text_b": QUESTION} if asks else {})}
     pairs = MAYBE if loaded.kind == CLASSIFIER else NEVER
     with open_hf(loaded, [first], plain, loading) as subject:
         yield Asked(subject, loaded.name, ALWAYS if asks else pairs, read, _plain(reading))
@@ -265,13 +269,6 @@ def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) 
 def _plain(reading: Reading) -> Reading:
     """What of it holds for any text."""
     return Reading(unit=reading.unit, separator=reading.separator, seed=reading.seed)
-
-
-def _first(unit: str) -> str | list[str]:
-    """A text with several units."""
-    if unit in (TOKEN, WORD):
-        return FIRST
-    return list(FIRST_OF_TWO) if unit == DOCUMENT else "\n\n".join(FIRST_OF_TWO)
 
 
 def _cut(lost: int, unit: str) -> tuple[str, ...]:

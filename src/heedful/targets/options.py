@@ -32,6 +32,10 @@ class Reading:
     rationale_column: str | None = keyword("Column of [start, end) spans that people marked.")
     answer_column: str | None = keyword("Column of the answers of a model that writes.")
     contrast_column: str | None = keyword("Column of answers to contrast those with.")
+    position_column: str | None = keyword(
+        "Column of the words whose labels are explained, or of answers in a text: [start, end) "
+        "characters, or the number of a word, from 1."
+    )
     cluster_column: str | None = keyword("Column of what texts share, such as their author.")
     seed: int = keyword("Random seed, of the sample and of all that is drawn.", 0)
     data_dir: Path | None = keyword("Folder with the real corpora.")
@@ -84,7 +88,10 @@ class Reading:
     @property
     def columns(self) -> dict[str, str]:
         """The named columns by role."""
-        roles = ("text", "text_b", "label", "id", "rationale", "cluster", "answer", "contrast")
+        roles = (
+            "text", "text_b", "label", "id", "rationale", "cluster", "answer", "contrast",
+            "position",
+        )  # fmt: skip
         named = {role: getattr(self, f"{role}_column") for role in roles}
         return {role: column for role, column in named.items() if column is not None}
 
@@ -118,11 +125,13 @@ DEVICES = ("auto", "cpu", "cuda")
 LabelMap = Mapping[str, str | int]
 SECOND = "{text_b}"
 """Where the second text of an example stands in a template."""
+MASK = "{mask}"
+"""Where the mask of a masked language model stands in one."""
 ANSWER_SCORES = ("mean", "sum")
 ANSWERING = (
-    "chat", "answer", "contrast", "generate", "temperature", "answer_score", "token",
+    "at", "chat", "answer", "contrast", "generate", "temperature", "answer_score", "token",
 )  # fmt: skip
-"""What is only asked of models that write."""
+"""What is only asked of models that write, or that label words."""
 LONGEST = 1024  # longer texts take memory or hours (by the square), whatever the model allows
 
 
@@ -130,15 +139,16 @@ LONGEST = 1024  # longer texts take memory or hours (by the square), whatever th
 class Prompt:
     """What stands before and after the text, for a model that has to be asked; `special` where that
     brings all the special tokens there are. The second text of an example may stand in either, and
-    is not on trial."""
+    is not on trial; or it is a `question`, which is read before the text as a text of its own."""
 
     before: str = ""
     after: str = ""
     special: bool = False
+    question: bool = False
 
     @property
     def holds_b(self) -> bool:
-        return SECOND in self.before or SECOND in self.after
+        return self.question or SECOND in self.before or SECOND in self.after
 
     def of(self, texts: Mapping[str, str]) -> Prompt:
         """With the second text of an example in its place."""
@@ -163,7 +173,12 @@ class Loading:
     )
     label_map: Mapping[str, str | int] | None = keyword("From the data's labels to the model's.")
     template: str = keyword(
-        "Prompt of a language model: '{text} It was'; the second text is {text_b}.", "{text}"
+        "Prompt of a language model: '{text} It was'; the second text is {text_b}, the mask of a "
+        "masked one {mask}.",
+        "{text}",
+    )
+    at: str | int | None = keyword(
+        "Word whose label is explained, as it stands in the text, or its number, from 1."
     )
     chat: bool = keyword("Ask through the tokenizer's chat template.", False)
     answer: str | None = keyword("Answer of a model that writes: which words made it say this?")

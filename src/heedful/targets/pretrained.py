@@ -1,5 +1,6 @@
 """A Hugging Face model and its tokenizer from a folder or the hub, how long a text it reads, and
-what it is asked: classes, a number, one of many labels, the next token, an answer.
+what it is asked: classes, a number, one of many labels, a word's label, the next token or the
+masked one, an answer or a span.
 
 Only safetensors are read and no code that comes with a model is run: a pickle file or
 `trust_remote_code` could do anything on the user's machine.
@@ -10,12 +11,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful import models
@@ -35,6 +37,7 @@ from heedful.targets.options import DTYPES, LONGEST, Loading, Prompt
 
 CAUSAL, CLASSIFIER, WRITER, BARE = "causal", "classifier", "writer", "bare"
 HOOKED = "HookedForCausalLM"  # a language model of TransformerLens (`heedful.models.hf.hooked`)
+TAGGER, READER, MASKED = "tagger", "reader", "masked"
 POOLER = "pooler."
 """Parameters after all attention: whether a bare model's are random does not matter."""
 BLANK = "▁"  # what SentencePiece writes for one
@@ -44,8 +47,9 @@ CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
 
 @dataclass(frozen=True)
 class Loaded:
-    """`kind` is `causal`, `classifier` or `writer` (an encoder with a decoder that writes), or
-    where nothing is asked of the model also `bare`; `name` is what a page calls the model."""
+    """`kind` is `causal`, `classifier`, `writer` (an encoder with a decoder that writes), `tagger`
+    (of words), `reader` (of answers in a text) or `masked`, or where nothing is asked of the model
+    also `bare`; `name` is what a page calls the model."""
 
     module: Any
     tokenizer: Any
@@ -64,6 +68,9 @@ def load(source: str | Path, loading: Loading, asked: bool = True) -> Loaded:
         CAUSAL: library.AutoModelForCausalLM,
         CLASSIFIER: library.AutoModelForSequenceClassification,
         WRITER: library.AutoModelForSeq2SeqLM,
+        TAGGER: library.AutoModelForTokenClassification,
+        READER: library.AutoModelForQuestionAnswering,
+        MASKED: library.AutoModelForMaskedLM,
         BARE: library.AutoModel,
     }[kind]
     if architectures == [models.POOLED]:
@@ -126,8 +133,8 @@ def kind_of(architectures: Sequence[str] | None, name: str) -> str:
         return kind
     saved = architectures[0] if architectures else "no architecture"
     raise HeedfulError(
-        f"{name} ({saved}) neither classifies texts nor writes them: give a model that was "
-        f"saved for sequence classification or as a language model."
+        f"{name} ({saved}) neither classifies texts or words, nor answers, nor writes: give a "
+        f"model that was saved for one of these, such as …ForSequenceClassification."
     )
 
 
@@ -142,6 +149,13 @@ def any_kind(architectures: Sequence[str] | None, name: str) -> str:
             return CAUSAL
         if architecture in modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES.values():
             return WRITER
+        for kind, names in (
+            (TAGGER, modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
+            (READER, modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES),
+            (MASKED, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+        ):
+            if architecture in names.values():
+                return kind
     return BARE
 
 
@@ -232,32 +246,54 @@ def encode_some(
     tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt
 ) -> Iterator[tuple[Row, bool]]:
     """Each document's row, and whether it was cut."""
+    segments = "token_type_ids" in tokenizer.model_input_names
+    for each in _encodings(tokenizer, documents, limit, prompt):
+        row = each.row(segments)
+        if each.short and not (row.mask.any() or row.read_at is not None):
+            raise HeedfulError(
+                f"only {max(0, limit)} tokens are left for {each.document.id!r} and its prompt, "
+                f"which takes {len(row)} alone: shorten the --template, the question or the "
+                f"answer, or raise --max-length."
+            )
+        yield row, each.short
+
+
+def token_places(
+    tokenizer: Any, document: Document, limit: int, prompt: Prompt
+) -> NDArray[np.int64]:
+    """Where the tokens of a document's row stand: characters of the text they are of."""
+    (encoded,) = _encodings(tokenizer, [document], limit, prompt)
+    return encoded.places[1]
+
+
+def _encodings(
+    tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt
+) -> Iterator[_Encoded]:
     prompts = [prompt.of(document.texts) for document in documents]
     asked = zip(prompts, documents, strict=True)
-    texts = [own.around(document.texts["a"]) for own, document in asked]
-    pairs = [document.texts["b"] for document in documents] if "b" in documents[0].words else None
-    cuts = pairs is not None or not prompt.after
+    inputs = [_inputs(own, document, document.texts["a"]) for own, document in asked]
+    pair = "b" in documents[0].words
     with models.tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
         found = tokenizer(
-            texts,
-            pairs,
-            truncation=cuts,
+            inputs,
+            truncation=pair or not (prompt.after or prompt.question),
             max_length=limit,
             add_special_tokens=not prompt.special,
         )
-    segments = "token_type_ids" in tokenizer.model_input_names
     for document, own, encoding in zip(documents, prompts, found.encodings, strict=True):
-        short = bool(encoding.overflowing)
+        kept = len(document.texts["a"])
         if len(encoding.ids) > limit:
-            encoding, short = _shortened(tokenizer, document, limit, own), True
-        row = _row(encoding, document, own, segments)
-        if short and not row.mask.any():
-            raise HeedfulError(
-                f"only {max(0, limit)} tokens are left for {document.id!r} and its prompt, which "
-                f"takes {len(row)} alone: shorten the --template or the answer, or raise "
-                f"--max-length."
-            )
-        yield row, short
+            encoding, kept = _shortened(tokenizer, document, limit, own)
+        yield _Encoded(document, own, encoding, kept)
+
+
+def _inputs(prompt: Prompt, document: Document, text: str) -> str | tuple[str, str]:
+    """What the tokenizer is given: side a, or its beginning, in its prompt; beside it the other
+    text of a pair, or before it a question."""
+    if prompt.question:
+        return document.texts["b"], text
+    around = prompt.around(text)
+    return (around, document.texts["b"]) if "b" in document.words else around
 
 
 def token_spans(tokenizer: Any, prompt: Prompt, text: str) -> tuple[Span, ...]:
@@ -269,41 +305,95 @@ def token_spans(tokenizer: Any, prompt: Prompt, text: str) -> tuple[Span, ...]:
     return apart(text, spans)
 
 
-def _row(encoding: Any, document: Document, prompt: Prompt, segments: bool) -> Row:
-    """Special tokens belong to no text (`sequence_ids` is None) and are masked out."""
-    sides = np.array([-1 if side is None else side for side in encoding.sequence_ids])
-    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) - len(prompt.before)
-    mask = sides >= 0
-    if prompt != Prompt():
-        size = len(document.texts["a"])
-        mask &= (offsets[:, 0] < size) & (offsets[:, 1] > 0)
-    numbers = np.full(len(sides), -1, dtype=np.int64)
-    before = 0
-    for side, spans in enumerate(document.words.values()):
-        here = mask & (sides == side)
-        found = words_of(offsets[here].tolist(), spans)
-        numbers[here] = np.where(found >= 0, found + before, -1)
-        before += len(spans)
-    types = np.array(encoding.type_ids, dtype=np.int64) if segments else None
-    return Row(np.array(encoding.ids, dtype=np.int64), mask, numbers, types)
+@dataclass(frozen=True)
+class _Encoded:
+    """What a tokenizer made of a document in its prompt, where so many characters of side a are
+    `kept`."""
+
+    document: Document
+    prompt: Prompt
+    encoding: Any
+    kept: int
+
+    @property
+    def size(self) -> int:
+        return len(self.document.texts["a"])
+
+    @property
+    def short(self) -> bool:
+        """Whether the text was cut."""
+        return self.kept < self.size or bool(self.encoding.overflowing)
+
+    @property
+    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of each token the number of its text, side a being 0, and its characters there; a
+        question is no side, and neither are special tokens (−1)."""
+        numbers = [-1 if number is None else number for number in self.encoding.sequence_ids]
+        sides = np.array(numbers, dtype=np.int64)
+        if self.prompt.question:
+            sides = np.where(sides == 1, 0, -1)
+        offsets = np.array(self.encoding.offsets, dtype=np.int64).reshape(-1, 2)
+        return sides, offsets - len(self.prompt.before)
+
+    def row(self, segments: bool) -> Row:
+        """Special tokens belong to no text and are masked out."""
+        sides, offsets = self.places
+        mask = sides >= 0
+        if self.prompt != Prompt():
+            mask &= (offsets[:, 0] < self.kept) & (offsets[:, 1] > 0)
+        numbers = np.full(len(sides), -1, dtype=np.int64)
+        before = 0
+        for side, spans in enumerate(self.document.words.values()):
+            here = mask & (sides == side)
+            found = words_of(offsets[here].tolist(), spans)
+            numbers[here] = np.where(found >= 0, found + before, -1)
+            before += len(spans)
+        types = np.array(self.encoding.type_ids, dtype=np.int64) if segments else None
+        row = Row(np.array(self.encoding.ids, dtype=np.int64), mask, numbers, types)
+        return row if self.document.asked is None else self._asked(row, self.document.asked)
+
+    def _asked(self, row: Row, asked: Span) -> Row:
+        """The row with the tokens of what is asked about marked; they are of no word, so that they
+        keep their place whatever is done to the words. What stands after the text moves with its
+        end."""
+        (start, end), (sides, offsets) = asked, self.places
+        own = (sides == 0) & (offsets[:, 1] > offsets[:, 0])
+        if start >= self.size:
+            start, end = start - self.size + self.kept, end - self.size + self.kept
+        elif start >= 0:
+            own &= offsets[:, 0] < self.kept
+        there = own & (offsets[:, 0] < end) & (offsets[:, 1] > start)
+        read = offsets[own, 1].max(initial=0)
+        if not there.any() or (self.short and read < end):
+            said = self.document.texts["a"][max(0, start) : max(0, end)]
+            raise HeedfulError(
+                f"{said[:60]!r} stands at character {start} of {self.document.id!r}, of which the "
+                f"model reads {read}: raise --max-length, or ask about another part."
+            )
+        places = np.flatnonzero(there)
+        read_at = np.zeros(len(row), dtype=np.int64)
+        read_at[places[0]] |= models.FIRST
+        read_at[places[-1]] |= models.LAST
+        words = np.where(there, -1, row.words)
+        return replace(row, mask=row.mask & ~there, words=words, read_at=read_at)
 
 
-def _shortened(tokenizer: Any, document: Document, limit: int, prompt: Prompt) -> Any:
-    """The longest beginning of the text that fits with all of its prompt: cutting tokens off
-    the end would cut off the question."""
+def _shortened(tokenizer: Any, document: Document, limit: int, prompt: Prompt) -> tuple[Any, int]:
+    """The longest beginning of the text that fits with all of its prompt, and its characters:
+    cutting tokens off the end would cut off the question."""
     text, special = document.texts["a"], not prompt.special
 
     def encoded(length: int) -> Any:
         with models.tokenizing(tokenizer.name_or_path):
-            around = prompt.around(text[:length])
-            return tokenizer([around], add_special_tokens=special).encodings[0]
+            given = _inputs(prompt, document, text[:length])
+            return tokenizer([given], add_special_tokens=special).encodings[0]
 
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
         fits = len(encoded(middle).ids) <= limit
         low, high = (middle, high) if fits else (low, middle - 1)
-    return encoded(low)
+    return encoded(low), low
 
 
 def encode_target(tokenizer: Any, document: Document, limit: int | None = None) -> Row:
@@ -311,7 +401,8 @@ def encode_target(tokenizer: Any, document: Document, limit: int | None = None) 
     cut: dict[str, Any] = {} if limit is None else {"truncation": True, "max_length": limit}
     with models.tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
         target = tokenizer(text_target=[document.texts["a"]], **cut)
-    return _row(target.encodings[0], document, Prompt(), False)
+    size = len(document.texts["a"])
+    return _Encoded(document, Prompt(), target.encodings[0], size).row(False)
 
 
 def start_token(config: Any) -> int:
@@ -351,16 +442,20 @@ def _as_it_was(raw: Any) -> Iterator[None]:
 CLASSES, NUMBER, MANY, NEXT, LABEL_WORDS, ANSWER = (
     "classes", "number", "many labels", "next token", "label words", "answer",
 )  # fmt: skip
+WORD_LABEL, GAP, SPAN = "label of a word", "masked token", "span"
 _ASKED = {
     NUMBER: "a number",
     MANY: "one of many labels",
     NEXT: "the next token",
     LABEL_WORDS: "label words",
     ANSWER: "an answer",
+    WORD_LABEL: "the label of a word",
+    GAP: "the masked token",
+    SPAN: "an answer in the text",
 }
-ASKING = (NEXT, LABEL_WORDS, ANSWER)
+ASKING = (NEXT, LABEL_WORDS, ANSWER, GAP)
 """What a prompt asks for."""
-UNLABELLED = (NEXT, ANSWER)
+UNLABELLED = (NEXT, ANSWER, GAP, SPAN)
 """What needs no labels, and has no use for them."""
 
 
@@ -380,17 +475,21 @@ class Task:
 
 def task_of(loaded: Loaded, loading: Loading, answers: bool = False) -> Task:
     """`answers` of the model are explained, and not its classes or its next token."""
-    if answers:
+    if loaded.kind == READER:
+        task = Task(SPAN, OTHERWISE)
+    elif answers:
         task = Task(ANSWER, OTHERWISE)
+    elif loaded.kind in (CAUSAL, MASKED):
+        task = _writer(loaded, loading)
     else:
-        task = _writer(loaded, loading) if loaded.kind == CAUSAL else _classifier(loaded, loading)
+        task = _classifier(loaded, loading)
     if loading.label is not None and task.kind != MANY:
         raise HeedfulError(
             f"{loaded.name} has no several labels at once to choose {loading.label!r} from: "
             f"leave label out."
         )
     if loading.template != "{text}" and task.kind not in ASKING:
-        raise HeedfulError("a template is for causal language models: leave it out.")
+        raise HeedfulError("a template (--template) is for language models: leave it out.")
     if loading.label_map is not None and task.kind in (*UNLABELLED, NUMBER):
         raise HeedfulError(
             f"{loaded.name} is asked for {_ASKED[task.kind]}, and a label_map is for classes: "
@@ -402,8 +501,10 @@ def task_of(loaded: Loaded, loading: Loading, answers: bool = False) -> Task:
 def _classifier(loaded: Loaded, loading: Loading) -> Task:
     config = loaded.module.config
     if loading.label_words is not None:
-        raise HeedfulError("label_words are for causal language models: leave them out.")
+        raise HeedfulError("label_words are for language models: leave them out.")
     names = class_names(config)
+    if loaded.kind == TAGGER:
+        return Task(WORD_LABEL, names)
     problem = config.problem_type
     if problem == "multi_label_classification":
         if loading.label is not None and loading.label not in names:
@@ -419,7 +520,8 @@ def _writer(loaded: Loaded, loading: Loading) -> Task:
         size = loaded.module.config.get_text_config().vocab_size
         known = loaded.tokenizer.convert_ids_to_tokens(range(min(size, len(loaded.tokenizer))))
         rest = [f"token {i}" for i in range(len(known), size)]
-        return Task(NEXT, tuple(str(token) for token in (*known, *rest)))
+        kind = NEXT if loaded.kind == CAUSAL else GAP
+        return Task(kind, tuple(str(token) for token in (*known, *rest)))
     tokens = label_tokens(loaded.tokenizer, loading.label_words)
     return Task(LABEL_WORDS, tuple(loading.label_words), tokens)
 

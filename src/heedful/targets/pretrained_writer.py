@@ -20,11 +20,16 @@ from heedful.targets.answers import (
     unknown_token,
 )
 from heedful.targets.document import Document, Row
-from heedful.targets.options import LONGEST, Loading, Prompt
+from heedful.targets.options import LONGEST, MASK, Loading, Prompt, Reading
+from heedful.targets.places import Places, check_places, mask_of
 from heedful.targets.pretrained import (
     ANSWER,
     CAUSAL,
     CLASSIFIER,
+    MASKED,
+    READER,
+    TAGGER,
+    WRITER,
     Loaded,
     Task,
     encode_documents,
@@ -40,23 +45,31 @@ def encode(
 ) -> Encoded:
     """The rows that the model is given, with answers where it is asked for them."""
     limit, prompt = longest(loaded, loading.max_length), prompt_of(loaded, loading)
+    documents = Places(loaded, loading, limit, prompt).placed(documents)
     if task.kind != ANSWER:
         return Encoded(documents, *encode_documents(loaded.tokenizer, documents, limit, prompt))
     return encode_answers(PretrainedWriter(loaded, limit, prompt), documents, loading, seed)
 
 
-def check_writes(loaded: Loaded, answers: bool) -> None:
+def check_asked(loaded: Loaded, answers: bool, reading: Reading, loading: Loading) -> None:
     """An answer is asked of models that write, and of some nothing else can be asked."""
-    if answers and loaded.kind == CLASSIFIER:
+    check_places(loaded, reading, loading)
+    if answers and loaded.kind in (CLASSIFIER, TAGGER):
+        what = "texts" if loaded.kind == CLASSIFIER else "words"
         raise HeedfulError(
-            f"{loaded.name} classifies texts and writes no answers: leave out {GIVEN}."
+            f"{loaded.name} classifies {what} and writes no answers: leave out {GIVEN}."
         )
-    if not answers and loaded.kind not in (CAUSAL, CLASSIFIER):
+    if not answers and loaded.kind == WRITER:
         raise no_answer(loaded.name)
 
 
 def prompt_of(loaded: Loaded, loading: Loading) -> Prompt:
-    """What stands around the text: the template, within the tokenizer's own for a chat."""
+    """What stands around the text: the template, within the tokenizer's own for a chat. A model
+    that finds answers in a text reads a question before it."""
+    if loaded.kind == READER and not loading.chat:
+        return Prompt(question=True)
+    if loaded.kind == MASKED and MASK in loading.template:
+        loading = replace(loading, template=loading.template.replace(MASK, mask_of(loaded)))
     if not loading.chat:
         return loading.prompt
     if loaded.kind != CAUSAL or not getattr(loaded.tokenizer, "chat_template", None):
@@ -88,7 +101,7 @@ class PretrainedWriter:
 
     def __init__(self, loaded: Loaded, limit: int, prompt: Prompt) -> None:
         self.loaded, self.limit, self.prompt, self.name = loaded, limit, prompt, loaded.name
-        self.tokenizer, self.decodes = loaded.tokenizer, loaded.kind != CAUSAL
+        self.tokenizer, self.decodes = loaded.tokenizer, loaded.kind == WRITER
         room = models.max_positions(loaded.module.config)
         self.written_limit = min(limit, LONGEST if room is None else room)
 
@@ -116,6 +129,11 @@ class PretrainedWriter:
         size = models.token_embeddings(self.loaded.module).weight.shape[0]
         if text.strip() and (self.tokenizer.unk_token_id in ids or max(ids, default=0) >= size):
             raise unknown_token(text, document, self.name)
+        if self.loaded.kind == MASKED and len(answer) > 1:
+            raise HeedfulError(
+                f"the answer {text[:60]!r} to {document.id!r} has {len(answer)} tokens, and a mask "
+                f"stands for one: give a shorter one."
+            )
         return start, answer
 
     def text(self, answer: Sequence[int]) -> str:

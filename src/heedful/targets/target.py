@@ -68,7 +68,7 @@ class AuditTarget:
     asked: int | None = None
     """The class to explain, where it is not the predicted one."""
     question: str = ""
-    """What is asked of a model that writes, in a sentence."""
+    """What is asked, in a sentence, where it is not the class of a whole text."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -114,6 +114,8 @@ class AuditTarget:
     def names_of(self, index: int) -> tuple[str, ...]:
         """The names of a document's classes: of an answer its own words."""
         row, document = self.rows[index], self.documents[index]
+        if row.answer is None and self.asked is not None and document.answer is not None:
+            return (self.label_names[0], document.answer.strip())
         if row.answer is None or self.spell is None:
             return self.label_names
         own = self.spell(row.answer.tolist())
@@ -330,6 +332,10 @@ def finish_labelled(
 def finish(subject: AuditTarget, data_digest: str) -> AuditTarget:
     gone = unseen(subject.rows)
     if len(gone) == len(subject):
+        if all(row.read_at is not None for row in subject.rows):
+            raise HeedfulError(
+                f"{subject.source} has no word beside what is asked about: give longer texts."
+            )
         raise HeedfulError(
             f"the model's tokenizer finds no word in {subject.source}: check the text column."
         )

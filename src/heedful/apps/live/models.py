@@ -236,12 +236,17 @@ def explained(seen: Seen, name: str) -> dict[str, Any]:
 
 
 def _words(seen: Seen) -> list[dict[str, Any]]:
-    """Each with its side, and whether the model read it."""
+    """Each with its side, whether the model read it, and whether it is asked about."""
     document = seen.subject.documents[0]
     there = word_mask(seen.batch.texts["a"])[0].tolist()
     sides = [side for side, spans in document.words.items() for _ in spans]
     return [
-        {"text": word, "side": side, "read": place < len(there) and there[place]}
+        {
+            "text": word,
+            "side": side,
+            "read": place < len(there) and there[place],
+            "asked": place in document.about,
+        }
         for place, (word, side) in enumerate(zip(document.surface, sides, strict=True))
     ]
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from heedful.errors import HeedfulError
 from heedful.models.family import evaluating, restored
 from heedful.models.hf.convolutions import kept_off_padding
-from heedful.models.hf.folder import transformers
-from heedful.models.hf.inputs import Form, Head, classes, default_head
+from heedful.models.hf.folder import quiet, transformers
+from heedful.models.hf.inputs import Form, Head, classes, default_head, inputs_of
 from heedful.models.hf.interface import NAME, register
 from heedful.models.hf.model import HuggingFace, Layers, layers_of
 from heedful.models.hf.sites import find_sites
@@ -271,6 +271,14 @@ def max_positions(config: Any) -> int | None:
         return None
     used = (text.pad_token_id or 0) + 1 if text.model_type in _AFTER_PADDING else 0
     return size - used
+
+
+def outputs(module: Any, text: Text) -> Any:
+    """What the module itself says of texts."""
+    ids = tuple(map(str, range(len(text.tokens))))
+    batch = Batch(ids, {"a": text}, torch.zeros(len(ids), dtype=torch.long)).to(module.device)
+    with quiet(), inference(module):
+        return module(**inputs_of(batch, form_of(module)).arguments)
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 A trace is always in the coordinates of a right-padded batch. Where the module must be padded on the
 left, each row is turned by its own number of padding tokens, and turned back later.
 
-A head is given the module's output and the inputs, which say where in it each text ends, and
-returns one row of logits per example. A single logit stands for a yes-no question
+A head is given the module's output and the inputs, which say where in it each text ends or is asked
+about, and returns one row of logits per example. A single logit stands for a yes-no question
 (`heedful.models.probabilities`).
 """
 
@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from heedful.errors import HeedfulError
-from heedful.models.answering import answer_logits, check_score
+from heedful.models.answering import answer_logits, check_score, odds
 from heedful.types import Answer, Batch, Text
 
 
@@ -43,16 +43,30 @@ class Form:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Keyword arguments, the sides of the batch as the module sees them, and what it is asked."""
+    """Keyword arguments, the sides of the batch as the module sees them, and what it is asked;
+    `read_at` marks where, as that of `heedful.types.Text` does, in the module's coordinates."""
 
     arguments: Mapping[str, Any]
     sides: Mapping[str, Side]
     answer: Answer | None = None
+    read_at: Int[Tensor, "b t"] | None = None
 
     @property
-    def last(self) -> Tensor:
+    def last(self) -> Int[Tensor, " b"]:
         """Where in the module's output each text ends."""
         return self.sides.get("target", self.sides["a"]).last
+
+    @property
+    def place(self) -> Int[Tensor, " b"]:
+        """Where in it a prediction is read: at the token that is asked about, or else at the
+        end."""
+        return self.last if self.read_at is None else self.marked(FIRST)
+
+    def marked(self, mark: int) -> Int[Tensor, " b"]:
+        """Where each text has its token with this mark."""
+        if self.read_at is None:
+            return self.last
+        return (self.read_at & mark).argmax(-1)
 
 
 def inputs_of(batch: Batch, form: Form) -> Inputs:
@@ -71,12 +85,13 @@ def inputs_of(batch: Batch, form: Form) -> Inputs:
         arguments["position_ids"] = places
     if form.segments and text.segments is not None:
         arguments["token_type_ids"] = side.turn(text.segments.masked_fill(~side.real, 0), 1)
-    if not form.decodes:
-        return Inputs(arguments, {"a": side}, batch.answer)
-    if not form.cached:
-        arguments["use_cache"] = False
-    target = _target(batch, side, form, arguments)
-    return Inputs(arguments, {"a": side, "target": target}, batch.answer)
+    sides = {"a": side}
+    if form.decodes:
+        if not form.cached:
+            arguments["use_cache"] = False
+        sides["target"] = _target(batch, side, form, arguments)
+    read_at = None if text.read_at is None else side.turn(text.read_at, 1)
+    return Inputs(arguments, sides, batch.answer, read_at)
 
 
 def _target(batch: Batch, source: Side, form: Form, arguments: dict[str, Any]) -> Side:
@@ -136,6 +151,8 @@ def _turned(values: Tensor, by: Tensor, dim: int) -> Tensor:
     return values.gather(dim, places.view(shape).expand_as(values))
 
 
+FIRST, LAST = 1, 2
+"""Marks of `read_at`."""
 Head = Callable[[Any, Inputs], Float[Tensor, "b c"]]
 
 
@@ -159,19 +176,21 @@ def regression(centre: float, scale: float) -> Head:
     return lambda output, inputs: (output.logits[:, :1] - centre) / scale
 
 
-def next_token(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
-    """The whole vocabulary, after the last token (of the target, where there is one)."""
-    rows = torch.arange(len(inputs.last), device=inputs.last.device)
-    logits: Tensor = output.logits[rows, inputs.last]
+def one_token(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
+    """All logits of the token that is asked about: its labels, or what may stand there; or else of
+    the last token (of the target, where there is one)."""
+    place = inputs.place
+    logits: Tensor = output.logits[torch.arange(len(place), device=place.device), place]
     return logits
 
 
 def label_words(tokens: Sequence[int]) -> Head:
-    """The next token, but only these: one per class, in the order of the classes."""
+    """The next token or the masked one, but only these: one per class, in the order of the
+    classes."""
     if len(tokens) < 2 or len(set(tokens)) < len(tokens):
         raise HeedfulError("label words must be at least two different tokens, one per class.")
     chosen = list(tokens)
-    return lambda output, inputs: next_token(output, inputs)[:, chosen]
+    return lambda output, inputs: one_token(output, inputs)[:, chosen]
 
 
 def answers(score: str = "mean") -> Head:
@@ -181,10 +200,27 @@ def answers(score: str = "mean") -> Head:
 
     def head(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
         if inputs.answer is None:
-            return next_token(output, inputs)
-        return answer_logits(output.logits, inputs.last, inputs.answer, score)
+            return one_token(output, inputs)
+        return answer_logits(output.logits, inputs.place, inputs.answer, score)
 
     return head
+
+
+def span(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
+    """One logit for "this span", log p / (1 − p), against "anything else": p is the probability of
+    the span's first token as a start times that of its last one as an end, each among all tokens
+    that are there. A batch that marks none is asked about its last token."""
+    scores = torch.stack([output.start_logits, output.end_logits], -1)
+    rows = torch.arange(len(scores), device=scores.device)
+    places = torch.stack([inputs.marked(mark) for mark in (FIRST, LAST)], -1)
+    if inputs.read_at is None:
+        return scores[rows, inputs.last]
+    side = inputs.sides["a"]
+    there = side.turn(side.real, 1)[..., None]
+    scores = scores.double().masked_fill(~there, -torch.inf)
+    own = scores.gather(1, places[:, None])
+    others = scores.scatter(1, places[:, None], -torch.inf).logsumexp(1)
+    return odds(F.logsigmoid(own[:, 0] - others).sum(-1, keepdim=True))
 
 
 def default_head(module: Any, output: Any) -> Head:
@@ -202,5 +238,5 @@ def default_head(module: Any, output: Any) -> Head:
     if isinstance(logits, Tensor) and logits.ndim == 2:
         return classes
     if isinstance(logits, Tensor) and logits.ndim == 3 and module.can_generate():
-        return next_token
+        return one_token
     raise HeedfulError(f"what {kind} predicts is not clear: attach it with a head of your own.")

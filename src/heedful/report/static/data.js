@@ -56,7 +56,7 @@ function rowOf(text, example, place) {
   return {
     id: String(text.id), words: text.w, first, label: text.y ?? -1,
     other: attends(example, first) ? null : text.b ?? null,
-    marks: text.r ?? null, all: text.cut ?? text.w.length,
+    marks: text.r ?? null, about: text.about ?? [], all: text.cut ?? text.w.length,
     wrong: (text.y ?? -1) >= 0 && text.y !== example.p, example, place,
   };
 }

@@ -34,7 +34,8 @@ export function shown(words, first = words.length) {
 
 /** The words of a row, or some of them. */
 export function shownOf(row, from = 0, to = row.words.length) {
-  return shown(row.words.slice(from, to), row.first - from);
+  return shown(row.words.slice(from, to), row.first - from)
+    .map((word, index) => ({ ...word, asked: row.about.includes(from + index) }));
 }
 
 /** A text shaded by a map. Weights are as dark as bars are high, other scores relative to the
