@@ -1,5 +1,6 @@
 // On pages with judged tables: a choice of judgements, so that failures can be read alone.
-// Everywhere: the button that copies a console gives its commands, without prompts and output.
+// Everywhere: the button that copies a console gives its commands, without prompts and output; what
+// the theme leaves without a name gets one.
 "use strict";
 
 document.addEventListener(
@@ -15,6 +16,22 @@ document.addEventListener(
 function commands(text) {
   const typed = text.match(/^\$ (?:.*\\\n)*.*$/gm) ?? [text];
   return typed.map((command) => command.replace(/^\$ /, "")).join("\n");
+}
+
+// What the theme makes without a name, or out of reach of the keyboard; it makes some of it late.
+document.addEventListener("DOMContentLoaded", () => {
+  reachable();
+  new MutationObserver(reachable).observe(document.body, { childList: true, subtree: true });
+});
+
+function reachable() {
+  document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+  for (const place of document.querySelectorAll(".md-code__nav")) place.setAttribute("role", "none");
+  for (const place of document.querySelectorAll(".md-typeset__scrollwrap")) {
+    place.tabIndex = 0;
+    place.setAttribute("role", "group");
+    place.setAttribute("aria-label", "Table");
+  }
 }
 
 const JUDGEMENTS = [

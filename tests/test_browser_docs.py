@@ -73,6 +73,24 @@ def test_everything_is_there_without_the_script(browser: Any, tmp_path: Path) ->
         assert len(shown(page)) == 6 and page.locator("button").count() == 0
 
 
+LATE = """() => document.body.insertAdjacentHTML("beforeend",
+  '<div class="md-typeset__scrollwrap">late</div><nav class="md-code__nav"></nav>')"""
+
+
+def test_what_the_theme_leaves_without_a_name_gets_one(browser: Any, tmp_path: Path) -> None:
+    """Also what it makes after the page was read."""
+    script = (DOCS / "site.js").read_text(encoding="utf-8")
+    head = "<!doctype html><html lang=en><meta charset=utf-8><title>Theme</title>"
+    search = '<div class="md-search" role="dialog"></div>'
+    (tmp_path / "page.html").write_text(f"{head}{search}<script>{script}</script>")
+    with visiting(browser, (tmp_path / "page.html").as_uri()) as page:
+        assert page.get_by_role("dialog", name="Search").count() == 1
+        page.evaluate(LATE)
+        page.get_by_role("group", name="Table").focus()
+        assert page.evaluate("() => document.activeElement.textContent") == "late"
+        assert page.get_by_role("navigation").count() == 0
+
+
 CONSOLE = """<div class="language-console"><pre id="code"><code>$ heedful train --corpus x \\
     --epochs 6
 [1/1] x
