@@ -137,6 +137,28 @@ def test_a_hooked_transformer_is_explained_viewed_and_audited() -> None:
     assert audit.verdict.decision
 
 
+def test_a_hidden_token_is_seen_by_nobody_and_hooks_of_others_stay() -> None:
+    """Whatever stands where the mask is 0, the others' logits are the same."""
+    from heedful.models import HookedForCausalLM  # needs transformers
+
+    model, tokenizer = hooked()
+    calls: list[Any] = []
+    model.add_hook("blocks.0.hook_resid_pre", lambda value, hook: calls.append(value.shape))
+    ids = tokenizer(TEXT, return_tensors="pt")["input_ids"]
+    other = ids.clone()
+    other[0, 1] = (ids[0, 1] + 1) % len(tokenizer)
+    whole, mask = torch.ones_like(ids), torch.ones_like(ids)
+    mask[0, 1] = 0
+    module = HookedForCausalLM(model).eval()
+    with torch.no_grad():
+        seen = [module(tokens, whole).logits[0, -1] for tokens in (ids, other)]
+        hidden = [module(tokens, mask).logits[0, -1] for tokens in (ids, other)]
+        assert len(calls) == 4
+        model(ids)
+    assert len(calls) == 5 and not torch.equal(*seen) and not torch.equal(seen[0], hidden[0])
+    torch.testing.assert_close(*hidden, rtol=0, atol=0)
+
+
 def test_a_bridge_is_explained_as_the_module_that_it_bridges() -> None:
     module, tokenizer = decoder()
     before = heedful.explain((module, tokenizer), TEXT, explanations=NAMES)
