@@ -115,17 +115,23 @@ probability falls by less than half.
 
 The answer is explained by sentences and by words. **first**: the share of prompts in which the top
 unit is the needle, or one of its words (precision@1). **rank**: the place of the needle, or of its
-best word; 1 is the top. Explanations that run the model once for each unit are left out by words,
-and those that do not fit the model by both.
+best word; 1 is the top. Explanations that do not fit the model are left out.
 Verification deletes sentences, as `occlusion`, `leave_one_out` and `contextcite` do: these agree
 with it by the way they are made. An interval is empty if all prompts agree, as a few easily do.
 
-The model is SmolLM2-135M-Instruct in bfloat16. The rows are in `reproduction/needles.csv`, made by
+The models are SmolLM2-135M-Instruct and Qwen2.5-Coder-0.5B-Instruct, measured on a GPU. The rows
+are in `reproduction/needles.csv`, made by this command and the same with `.pretrained/qwen`:
 
 ```text
-heedful benchmark --part needles --model .pretrained/smollm2 \\
-    --prompts 5 --dtype bfloat16 -o reproduction/needles.csv
+heedful benchmark --part needles --model .pretrained/smollm2 --prompts 5 --explanations \\
+    attention,rollout,value_norm,gradient_attention,effective_attention,attention_flow,gradient,\\
+    gradient_input,integrated_gradients:max_steps=8,lrp,attnlrp,decompx,alti_logit,alti,globenc,\\
+    value_zeroing,occlusion,occlusion:operator=mask,leave_one_out,contextcite,random \\
+    -o reproduction/needles.csv
 ```
+
+An explanation may find the needle in one model and miss it in another: the last layer's attention is
+first in all prompts of Qwen, and in one of SmolLM2's.
 """
 _VERDICTS = """
 ## The verdict
