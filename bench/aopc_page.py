@@ -159,7 +159,8 @@ def _reductions(means: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _beside_other(row: pd.Series[Any], other: pd.Series[Any]) -> str:
+def _beside_other(row: Any, other: Any) -> str:
+    """Rows with an AOPC and its interval."""
     way = "ahead" if row["aopc"] > other["aopc"] else "behind"
     apart = row["low"] > other["high"] or row["high"] < other["low"]
     return way if apart else f"{way}, intervals overlap"
@@ -180,7 +181,7 @@ def _audit(rows: pd.DataFrame) -> str:
         f"| explanation | {' | '.join(questions.values())} | runs of the model |",
         "|---|---|---|---|",
     ]
-    for name in names["explanation"]:
+    for name in map(str, names["explanation"]):
         own = rows[rows["explanation"] == name].set_index("question")
         cells = [_position(own, question) for question in questions]
         lines.append(f"| {_name(name)} | {' | '.join(cells)} | {own['passes'].iloc[0]:.0f} |")
