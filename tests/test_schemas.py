@@ -158,7 +158,7 @@ def test_the_files_of_an_audit_keep_their_schemas(audit: heedful.Audit, tmp_path
         check(name if name == "verdict" else "audit-facts", value)
     for path in folder.glob("*.parquet"):
         check_table(f"audit-{path.stem}", path)
-    assert len(list(folder.glob("*.parquet"))) == 6
+    assert len(list(folder.glob("*.parquet"))) == 7
 
 
 def test_what_a_sweep_reads_and_a_report_writes() -> None:
