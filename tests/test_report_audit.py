@@ -21,6 +21,7 @@ from heedful.report import (
     SMALLEST,
     TERMS,
     WRONG,
+    Marks,
     alone,
     audit_page,
     bar,
@@ -291,10 +292,10 @@ def test_positions_are_those_of_the_verdict(parts: dict[str, Any]) -> None:
 
 
 def test_shades_keep_the_order_of_scores() -> None:
-    scores = np.array([0.0, 0.01, -0.5, 1.0, np.nan])
-    drawn = word_map("lrp", list("abcde"), scores, [True], (0, 5))
-    assert [word.shade for word in drawn.words] == ["0", "10", "71", "100", "0"]
-    assert [word.kind for word in drawn.words] == ["marked", "", "down", "", "cut"]
+    scores = np.array([0.0, 0.01, -0.5, 1.0, np.nan, np.nan])
+    drawn = word_map("lrp", list("abcdef"), scores, Marks([True], [5]), (0, 6))
+    assert [word.shade for word in drawn.words] == ["0", "10", "71", "100", "0", "0"]
+    assert [word.kind for word in drawn.words] == ["marked", "", "down", "", "cut", "asked"]
     assert drawn.signed and drawn.top == (("d", "1.000"), ("c", "−0.500"), ("b", "0.010"))
     assert heaviest(np.zeros(3)) == []
 

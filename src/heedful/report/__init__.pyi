@@ -35,6 +35,7 @@ from heedful.report.audit_properties import scale_of as scale_of
 from heedful.report.audit_texts import LARGEST as LARGEST
 from heedful.report.audit_texts import SMALLEST as SMALLEST
 from heedful.report.audit_texts import WRONG as WRONG
+from heedful.report.audit_texts import Marks as Marks
 from heedful.report.audit_texts import beside as beside
 from heedful.report.audit_texts import chosen_texts as chosen_texts
 from heedful.report.audit_texts import heaviest as heaviest
