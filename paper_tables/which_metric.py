@@ -130,8 +130,8 @@ heedful benchmark --part needles --model .pretrained/smollm2 --prompts 5 --expla
     -o reproduction/needles.csv
 ```
 
-An explanation may find the needle in one model and miss it in another: the last layer's attention is
-first in all prompts of Qwen, and in one of SmolLM2's.
+An explanation may find the needle in one model and miss it in another: the last layer's attention
+is first in all prompts of Qwen, and in one of SmolLM2's.
 """
 _VERDICTS = """
 ## The verdict

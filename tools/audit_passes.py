@@ -55,9 +55,7 @@ def main() -> None:
     options = parser.parse_args()
     kept = [name for name in EXPLANATIONS if name not in options.without.split(",")]
     spec = Measuring(quick=options.quick).spec(AuditSpec(tuple(kept), exact=options.exact_words))
-    _say(
-        f"{'corpus':10s} {'texts':>5s} {'words':>6s} {'runs per text':>13s} {'CPU s':>8s}"
-    )
+    _say(f"{'corpus':10s} {'texts':>5s} {'words':>6s} {'runs per text':>13s} {'CPU s':>8s}")
     with tempfile.TemporaryDirectory() as folder:
         for corpus in options.corpora:
             if corpus in NEEDS_DATA and "HEEDFUL_DATA" not in os.environ:
