@@ -48,7 +48,8 @@ def merged_histograms(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     whose = KEYS[: KEYS.index("measure") + 1]
     again = set(map(tuple, new[whose].to_numpy()))
     kept = [tuple(line) not in again for line in old[whose].to_numpy()]
-    return _ordered(pd.concat([old[kept], new], ignore_index=True))
+    left = old[pd.Series(kept, old.index, dtype=bool)]
+    return _ordered(pd.concat([left, new], ignore_index=True))
 
 
 def no_histograms() -> pd.DataFrame:

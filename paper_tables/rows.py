@@ -87,7 +87,7 @@ def of_today(table: pd.DataFrame) -> pd.DataFrame:
         Asked(paper, model, size) in known.get((corpus, probe, setting), ())
         for corpus, probe, setting, paper, model, size in table[WHOSE].itertuples(index=False)
     ]
-    return table[kept].reset_index(drop=True)
+    return table[pd.Series(kept, table.index, dtype=bool)].reset_index(drop=True)
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:

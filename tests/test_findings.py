@@ -685,7 +685,9 @@ def test_the_command_writes_page_and_pictures(
     monkeypatch.chdir(tmp_path)
     for folder in ("reproduction", "docs"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
+    (tmp_path / "reproduction/reasons.csv").write_text(
+        "paper,table,dataset,model,metric,trial,text\n"
+    )
     asked = digest(ModelSpec("bilstm"), TRAINING, {}, default_spec("sst").prepare)
     kept = lines("reachability", "fixed", (0.25, 0.5), setting=asked)
     write_compact(kept, tmp_path / "reproduction/rows.csv")
