@@ -247,8 +247,10 @@ def _formerly(**names: str) -> Callable[[type[_Kind]], type[_Kind]]:
 @_formerly(readers="readout_weights")
 @dataclass(frozen=True)
 class Keep:
-    """What a forward pass should leave behind besides logits. Without `weights` a model of
-    many layers need not stop at each of them; those of edited sites may still be there."""
+    """What a forward pass should leave behind besides logits. `weights` are those of all sites, of
+    none, or of some by name: a model of many layers need not stop at the others, whose weights may
+    still be there. What gradients need may be computed `again` instead of being kept, by a model
+    of many layers whose texts are long; whoever changes what is computed meanwhile must not ask."""
 
     states: bool = False
     embeddings: bool = False
@@ -256,7 +258,11 @@ class Keep:
     encoding: bool = False
     values: bool = False
     readout_weights: bool = False
-    weights: bool = True
+    weights: bool | tuple[str, ...] = True
+    again: bool = False
+
+    def weights_of(self, site: str) -> bool:
+        return self.weights if isinstance(self.weights, bool) else site in self.weights
 
 
 @dataclass(frozen=True)

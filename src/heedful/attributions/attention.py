@@ -6,6 +6,7 @@ attends to the text, the mean over its heads, at the queries the prediction is r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import takewhile
 
 import torch
@@ -116,8 +117,10 @@ def values_of(trace: Trace, site: SiteSpec) -> Float[Tensor, "b h k d"]:
 def readout_rows(
     weights: Float[Tensor, "b h q k"], readout: Float[Tensor, "b q"]
 ) -> Float[Tensor, "b h k"]:
-    """Each head's row for the prediction, float64."""
-    return torch.einsum("bq,bhqk->bhk", readout.double(), weights.double())
+    """Each head's row for the prediction, float64; mostly few queries are read."""
+    read = (readout > 0).any(0)
+    rows = weights[:, :, read].double()
+    return torch.einsum("bq,bhqk->bhk", readout[:, read].double(), rows)
 
 
 def one_map(rows: Float[Tensor, "b h k"], head: int | None = None) -> Float[Tensor, "b k"]:
@@ -135,12 +138,14 @@ def on_text(scores: Float[Tensor, "b t"], batch: Batch) -> Float[Tensor, "b t"]:
 
 
 def _attended(
-    model: Model, batch: Batch, layer: int, keep: Keep = Keep(readout_weights=True)
+    model: Model, batch: Batch, layer: int, keep: Keep = Keep(), every: bool = False
 ) -> tuple[SiteSpec, Trace, Float[Tensor, "b q"]]:
-    """The site a reader is shown, a pass of the batch, and how much each query of it counts."""
+    """The site a reader is shown, a pass of the batch with its weights or those of every site, and
+    how much each query of it counts."""
     site = text_site(model, layer)
     with torch.no_grad():
-        trace = model(batch, keep=keep)
+        weights = True if every else (site.name,)
+        trace = model(batch, keep=replace(keep, readout_weights=True, weights=weights))
     return site, trace, readout_weights(trace, site)
 
 
@@ -172,7 +177,7 @@ def followed_back(
     """The reader's row, and each layer's mean over heads, from the last layer to the first.
 
     Where the last site is no self-attention, its own row is the reader's, float64."""
-    last, trace, readout = _attended(model, batch, -1)
+    last, trace, readout = _attended(model, batch, -1, every=True)
     within = self_sites(model, trace)
     row = readout if last in within else one_map(readout_rows(trace.weights[last.name], readout))
     sites = [site for site in reversed(text_sites(model)) if site in within]
@@ -204,7 +209,7 @@ def value_norm(
     site of one head that has none it is the value itself, so the score is α‖v‖. Neither class nor
     target matters.
     """
-    site, trace, readout = _attended(model, batch, layer, Keep(readout_weights=True, values=True))
+    site, trace, readout = _attended(model, batch, layer, Keep(values=True))
     weights = trace.weights[site.name].double()
     values, projection = values_of(trace, site).double(), _projection(trace, site)
     scores = readout.new_zeros(len(batch), weights.shape[-1])
@@ -254,7 +259,7 @@ def effective_attention(
     changes there. V has all keys that any reading query may attend. Neither class nor target
     matters.
     """
-    site, trace, readout = _attended(model, batch, layer, Keep(readout_weights=True, values=True))
+    site, trace, readout = _attended(model, batch, layer, Keep(values=True))
     # a mask may be shared by heads or queries
     seen = (trace.masks[site.name] & (readout > 0)[:, None, :, None]).any(2)
     rows, values = readout_rows(trace.weights[site.name], readout), values_of(trace, site)
@@ -293,8 +298,7 @@ def gradient_attention(
     in the prediction is already in its slope), and signed unless its `magnitude` is asked for.
     The weights are taken as free numbers: renormalisation is ignored, as in the paper.
     """
-    keep = Keep(states=True, readout_weights=True)
-    site, trace, readout = _attended(model, batch, layer, keep)
+    site, trace, readout = _attended(model, batch, layer, Keep(states=True))
     free = trace.weights[site.name].detach().clone().requires_grad_()
     with torch.enable_grad():
         logits = model.resume(

@@ -22,7 +22,7 @@ def differentiable(model: Model, batch: Batch, through_attention: bool) -> Trace
     """
     edits = {} if through_attention else {site.name: detach() for site in model.sites}
     with torch.enable_grad():
-        keep = Keep(embeddings=True, encoding=True, weights=not through_attention)
+        keep = Keep(embeddings=True, encoding=True, weights=not through_attention, again=True)
         return model(batch, edits, keep)
 
 
@@ -47,7 +47,7 @@ def gradient_at(
     not detached."""
     x = embedded.detach().requires_grad_()
     with torch.enable_grad():
-        keep = Keep(weights=False)
+        keep = Keep(weights=False, again=True)
         value = target(model(batch, keep=keep, embeddings={"a": x}).logits, label)
         (gradient,) = torch.autograd.grad(value.sum(), x)
     return value.detach(), gradient

@@ -33,6 +33,7 @@ from heedful.progress import notebook
 from heedful.report import PAGE_FILE, explanation_bundle, explanation_page
 from heedful.store import check_file, refusals, write_file
 from heedful.targets import AuditTarget, Loading, Reading, open_target
+from heedful.types import Keep
 from heedful.units import DOCUMENT, WORD
 
 HEAVIEST = 5
@@ -172,7 +173,7 @@ def explain(
     with running.limited(), open_target(model, [{"text": given, **pair}], **options) as subject:
         batch = subject.encode([0])
         with torch.no_grad():
-            logits = subject.model(batch).logits
+            logits = subject.model(batch, keep=Keep(weights=False)).logits
         p, predicted = probabilities(logits), explained_class(logits, batch)
         names = subject.names_of(0)
         check_finite(p, batch.ids)

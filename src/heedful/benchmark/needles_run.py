@@ -27,6 +27,7 @@ from heedful.perturbations import WordRemoval
 from heedful.progress import Progress, silent
 from heedful.store import to_csv, write_text
 from heedful.targets import AuditTarget, Loading, load, open_target, weights_digest
+from heedful.types import Keep
 from heedful.units import SENTENCE
 from heedful.words import word_mask
 
@@ -114,7 +115,7 @@ def check_prompt(target: AuditTarget, place: int) -> Checked:
     """The answer to one prompt, whole and without each of its sentences."""
     batch = target.encode([place])
     with torch.no_grad():
-        logits = target.model(batch).logits
+        logits = target.model(batch, keep=Keep(weights=False)).logits
     label = class_logits(logits).argmax(-1)
     there = word_mask(batch.texts["a"])
     each = torch.eye(there.shape[1], dtype=torch.bool, device=there.device)[None]
@@ -132,7 +133,7 @@ def _scored(target: AuditTarget, place: int, names: tuple[str, ...]) -> Iterator
     """Where each explanation of the answer puts the units of the needle."""
     batch = target.encode([place])
     with torch.no_grad():
-        label = class_logits(target.model(batch).logits).argmax(-1)
+        label = class_logits(target.model(batch, keep=Keep(weights=False)).logits).argmax(-1)
     there = word_mask(batch.texts["a"])
     needle = marked_words([target.documents[place]], there)
     made = Decisions(target.model, batch, label)

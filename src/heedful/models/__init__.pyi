@@ -97,6 +97,7 @@ from heedful.models.hf.model import layers_of as layers_of
 from heedful.models.hf.pooled import (
     PooledForSequenceClassification as PooledForSequenceClassification,
 )
+from heedful.models.hf.prefixes import shared_prefixes as shared_prefixes
 from heedful.models.hf.writing import write as write
 from heedful.models.hierarchical import Hierarchical as Hierarchical
 from heedful.models.hierarchical import Level as Level

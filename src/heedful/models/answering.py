@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import torch
@@ -19,8 +19,12 @@ from heedful.words import present
 SCORES = ("mean", "sum")
 
 
+Logits = Callable[[Int[Tensor, " n"], Int[Tensor, " n"]], Float[Tensor, "n c"]]
+"""Those of some rows, at one query each."""
+
+
 def answer_logits(
-    logits: Float[Tensor, "b q c"], last: Int[Tensor, " b"], answer: Answer, score: str = "mean"
+    logits: Logits, last: Int[Tensor, " b"], answer: Answer, score: str = "mean"
 ) -> Float[Tensor, "b 1"]:
     """One logit for "this answer", log p / (1 − p), against "anything else"; the answer's last
     token follows the query `last`.
@@ -41,7 +45,7 @@ def check_score(score: str) -> None:
 
 
 def _difference(
-    logits: Float[Tensor, "b q c"],
+    logits: Logits,
     last: Int[Tensor, " b"],
     tokens: Int[Tensor, "b n"],
     instead: Int[Tensor, " b"],
@@ -49,12 +53,12 @@ def _difference(
     end = (tokens >= 0).sum(-1, keepdim=True) - 1
     pair = torch.cat([tokens.gather(1, end), instead[:, None]], 1)
     rows = torch.arange(len(last), device=last.device)
-    own, other = logits[rows, last].double().gather(1, pair).unbind(-1)
+    own, other = logits(rows, last).double().gather(1, pair).unbind(-1)
     return (own - other)[:, None]
 
 
 def _log_probabilities(
-    logits: Float[Tensor, "b q c"], last: Int[Tensor, " b"], tokens: Int[Tensor, "b n"]
+    logits: Logits, last: Int[Tensor, " b"], tokens: Int[Tensor, "b n"]
 ) -> Float[Tensor, "b n"]:
     """log p of each token after those before it, float64; 0 after the last. It is −log(1 + odds
     against the token), which keeps its digits where p is all but 1."""
@@ -62,7 +66,7 @@ def _log_probabilities(
     first = last + 1 - there.sum(-1)
     before = first[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
     rows = there.nonzero()[:, 0]
-    scores, wanted = logits[rows, before[there]].double(), tokens[there][:, None]
+    scores, wanted = logits(rows, before[there]).double(), tokens[there][:, None]
     others = scores.scatter(1, wanted, -torch.inf).logsumexp(-1)
     found = F.logsigmoid(scores.gather(1, wanted)[:, 0] - others)
     return found.new_zeros(tokens.shape).masked_scatter(there, found)
@@ -128,12 +132,15 @@ class Answering(Around):
     def _asked(self, batch: Batch, trace: Trace, readout: bool) -> Trace:
         """The trace with the answer's logit in the place of a vocabulary's."""
         text, answer = batch.texts[TARGET], batch.answer
-        assert trace.step_logits is not None
+        steps = trace.step_logits
+        assert steps is not None
         if answer is None:
             raise HeedfulError("this model is asked for answers, and the batch has none.")
         return replace(
             trace,
-            logits=answer_logits(trace.step_logits, text.lengths - 1, answer, self.score),
+            logits=answer_logits(
+                lambda rows, places: steps[rows, places], text.lengths - 1, answer, self.score
+            ),
             step_logits=None,
             embeddings={side: x for side, x in trace.embeddings.items() if side == "a"},
             readout_weights=self._readout(batch, answer, trace) if readout else {},

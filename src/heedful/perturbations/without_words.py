@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models import class_logits, probability
+from heedful.models import class_logits, probability, shared_prefixes
 from heedful.perturbations.operators import REMOVALS, Operator
 from heedful.types import Batch, Keep, Model, Target
 from heedful.words import to_tokens, to_words, word_mask
@@ -72,7 +72,8 @@ def removed_many(
 
     def ask(rows: Tensor) -> Tensor:
         rows = rows.to(lengths.device)
-        found = list(chunked(lambda some: work(rows[some]), lengths[rows], tokens_at_once))
+        with shared_prefixes():
+            found = list(chunked(lambda some: work(rows[some]), lengths[rows], tokens_at_once))
         order = torch.cat([some for some, _ in found]).argsort()
         return torch.cat([kept for _, kept in found])[order]
 
@@ -265,7 +266,8 @@ class Distinct:
 
 
 def distinct(gone: Bool[Tensor, "b m w"]) -> Distinct:
-    """Rows that are asked for twice, computed once."""
+    """Rows that are asked for twice, computed once; sorted, so that neighbours lose the same first
+    words, or none of them."""
     b, m, w = gone.shape
     example = torch.arange(b, device=gone.device).repeat_interleave(m)
     names = _names(example, gone.reshape(b * m, w))
@@ -285,7 +287,8 @@ def _names(example: Tensor, gone: Tensor) -> np.ndarray:
 def chunked(
     work: Callable[[Tensor], T], lengths: Int[Tensor, " n"], tokens_at_once: int | None = None
 ) -> Iterator[tuple[Tensor, T]]:
-    """`(rows, work(rows))`, the longest first, at most so many padded tokens at a time.
+    """`(rows, work(rows))`, the longest first, at most so many padded tokens at a time. Rows that
+    are too long for company come before all others, in the order they have.
 
     A chunk that does not fit into memory is halved, and so are all that follow: the longest
     come first, so this is found out early.
@@ -294,7 +297,8 @@ def chunked(
         tokens_at_once = TOKENS_AT_ONCE.get(lengths.device.type, 2048)
     if tokens_at_once < 1:
         raise HeedfulError(f"tokens_at_once is {tokens_at_once}: choose 1 or more.")
-    sizes, order = lengths.cpu().sort(descending=True, stable=True)
+    alone = tokens_at_once // 2 + 1
+    sizes, order = lengths.cpu().clamp_max(alone).sort(descending=True, stable=True)
     order, start = order.to(lengths.device), 0
     while start < len(order):
         width = max(1, int(sizes[start]))

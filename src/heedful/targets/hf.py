@@ -64,6 +64,7 @@ from heedful.targets.target import (
     weights_digest,
     with_labels,
 )
+from heedful.types import Keep
 
 YES = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 
@@ -227,7 +228,7 @@ def _outputs(loaded: Loaded, draft: AuditTarget) -> Tensor:
     parts, order = [], []
     with attach(loaded.module, fillers(loaded), classes) as model:
         for indices, batch in draft.batches():
-            parts.append(model(batch).logits.cpu())
+            parts.append(model(batch, keep=Keep(weights=False)).logits.cpu())
             order += indices.tolist()
     return torch.cat(parts)[torch.tensor(order).argsort()]
 

@@ -28,7 +28,7 @@ from heedful.targets.disk_list import DOCUMENTS, NAMES, ROWS, DiskList, DiskList
 from heedful.targets.document import Document, Row, Truncation, answer_of, by_token, pad, target_of
 from heedful.targets.documents import Documents
 from heedful.targets.options import LabelMap
-from heedful.types import Batch, Model
+from heedful.types import Batch, Keep, Model
 from heedful.units import WORD, by_unit
 
 UNSEEN = "without a token of any word"
@@ -173,7 +173,8 @@ def predicted(subject: AuditTarget) -> NDArray[np.int64]:
     out = np.zeros(len(subject), dtype=np.int64)
     with torch.no_grad():
         for indices, batch in subject.batches():
-            out[indices] = explained_class(subject.model(batch).logits, batch).cpu().numpy()
+            logits = subject.model(batch, keep=Keep(weights=False)).logits
+            out[indices] = explained_class(logits, batch).cpu().numpy()
     return out
 
 

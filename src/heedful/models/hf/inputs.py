@@ -11,7 +11,8 @@ about, and returns one row of logits per example. A single logit stands for a ye
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -44,12 +45,14 @@ class Form:
 @dataclass(frozen=True)
 class Inputs:
     """Keyword arguments, the sides of the batch as the module sees them, and what it is asked;
-    `read_at` marks where, as that of `heedful.types.Text` does, in the module's coordinates."""
+    `read_at` marks where, as that of `heedful.types.Text` does, in the module's coordinates. The
+    module gives logits of the `places` alone (None: of all)."""
 
     arguments: Mapping[str, Any]
     sides: Mapping[str, Side]
     answer: Answer | None = None
     read_at: Int[Tensor, "b t"] | None = None
+    places: Int[Tensor, " p"] | None = None
 
     @property
     def last(self) -> Int[Tensor, " b"]:
@@ -67,6 +70,24 @@ class Inputs:
         if self.read_at is None:
             return self.last
         return (self.read_at & mark).argmax(-1)
+
+    @property
+    def asked(self) -> Int[Tensor, "b n"]:
+        """Where it writes the next token, or each token of the answer."""
+        count = 1 if self.answer is None else self.answer.tokens.shape[1]
+        return (self.place[:, None] - torch.arange(count, device=self.last.device)).clamp_min(0)
+
+    def only_asked(self) -> Inputs:
+        """With logits of no other places, from a module that can leave them out."""
+        places = torch.unique(self.asked)
+        arguments = {**self.arguments, "logits_to_keep": places}
+        return replace(self, arguments=arguments, places=places)
+
+    def logits(self, output: Any, rows: Tensor, places: Tensor) -> Float[Tensor, "n c"]:
+        """Those of some rows, at one place each."""
+        at = places if self.places is None else torch.searchsorted(self.places, places)
+        logits: Tensor = output.logits[rows, at]
+        return logits
 
 
 def inputs_of(batch: Batch, form: Form) -> Inputs:
@@ -176,12 +197,23 @@ def regression(centre: float, scale: float) -> Head:
     return lambda output, inputs: (output.logits[:, :1] - centre) / scale
 
 
+@dataclass(frozen=True)
+class Writing:
+    """A head that reads the logits of the places that `Inputs.asked` names, and no others: those
+    of a long text at each of its tokens can be larger than the model."""
+
+    read: Head
+
+    def __call__(self, output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
+        return self.read(output, inputs)
+
+
+@Writing
 def one_token(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
     """All logits of the token that is asked about: its labels, or what may stand there; or else of
     the last token (of the target, where there is one)."""
-    place = inputs.place
-    logits: Tensor = output.logits[torch.arange(len(place), device=place.device), place]
-    return logits
+    rows = torch.arange(len(inputs.place), device=inputs.place.device)
+    return inputs.logits(output, rows, inputs.place)
 
 
 def label_words(tokens: Sequence[int]) -> Head:
@@ -190,7 +222,7 @@ def label_words(tokens: Sequence[int]) -> Head:
     if len(tokens) < 2 or len(set(tokens)) < len(tokens):
         raise HeedfulError("label words must be at least two different tokens, one per class.")
     chosen = list(tokens)
-    return lambda output, inputs: one_token(output, inputs)[:, chosen]
+    return Writing(lambda output, inputs: one_token(output, inputs)[:, chosen])
 
 
 def answers(score: str = "mean") -> Head:
@@ -201,9 +233,9 @@ def answers(score: str = "mean") -> Head:
     def head(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
         if inputs.answer is None:
             return one_token(output, inputs)
-        return answer_logits(output.logits, inputs.place, inputs.answer, score)
+        return answer_logits(partial(inputs.logits, output), inputs.place, inputs.answer, score)
 
-    return head
+    return Writing(head)
 
 
 def span(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:

@@ -5,18 +5,22 @@ function still does the arithmetic, so nothing is restated and logits are equal 
 bit; we only step in where it hands the weights on to dropout. The registration is global, so
 who listens is a context variable that is set for the length of one forward pass. Families that
 write their attention out in a module of their own are reached at their softmax (`written`).
+
+Weights grow with the square of a text. Where a text is long, a call whose weights nobody changes
+is made of some queries at a time: the same function, of fewer rows.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -29,18 +33,38 @@ Output = tuple[Tensor, Tensor | None]
 Change = Callable[[Tensor], Tensor]
 
 
+LONG = 1 << 21
+"""Pairs of a query and a key, over the texts of a batch, that are weighed at once: with more, a
+text is long. One of 1,448 tokens has as many."""
+
+
+def is_long(texts: int, queries: int, keys: int) -> bool:
+    return texts * queries * keys > LONG
+
+
 @dataclass(frozen=True)
 class Call:
     """One call of one attention module. `mask` is what is added to the scores."""
 
     module: nn.Module
-    query: Tensor
-    value: Tensor
+    query: Float[Tensor, "b h q d"]
+    key: Float[Tensor, "b g k d"]
+    value: Float[Tensor, "b g k e"]
     mask: Tensor | None
-    eager: Callable[[Tensor | None], Output]
+    options: Mapping[str, Any]
+
+    def eager(self, mask: Tensor | None) -> Output:
+        """The family's own arithmetic."""
+        eager = eager_of(type(self.module))  # type: ignore[arg-type]
+        return eager(self.module, self.query, self.key, self.value, mask, **self.options)
+
+    @property
+    def long(self) -> bool:
+        return is_long(len(self.query), self.query.shape[2], self.key.shape[2])
 
     def plain(self) -> Output:
-        return self.eager(self.mask)
+        """Without weights where the text is long."""
+        return self.in_blocks(self.mask) if self.long else self.eager(self.mask)
 
     def run(self, change: Change, mask: Tensor | None) -> Output:
         """The family's own arithmetic, under another mask, with the weights changed after
@@ -53,6 +77,54 @@ class Call:
                 "choose a model whose eager attention passes them through dropout."
             )
         return output
+
+    def in_blocks(self, mask: Tensor | None, keep: bool = False) -> Output:
+        """The same for some queries at a time, and the keys that any of them may see: weights are
+        made of one block after the other, and left behind only to `keep` them."""
+        b, h, q, _ = self.query.shape
+        k = self.key.shape[2]
+        kept = self.query.new_zeros(b, h, q, k) if keep else None
+        size, outputs = max(1, LONG // (4 * b * k)), []
+        for start in range(0, q, size):
+            rows = slice(start, start + size)
+            keys = slice(0, k) if mask is None else _seen(_part(mask, rows, slice(0, k)))
+            part = self._block(rows, keys)
+            masked = None if mask is None else _part(mask, rows, keys)
+            if kept is not None:
+                outputs.append(part.run(partial(_put, kept[:, :, rows, keys]), masked)[0])
+            else:
+                outputs.append(part.eager(masked)[0])
+        return torch.cat(outputs, 1), kept
+
+    def _block(self, rows: slice, keys: slice) -> Call:
+        """What a family adds to scores by itself (T5) is cut as they are."""
+        q, k = self.query.shape[2], self.key.shape[2]
+        options = {
+            name: _part(option, rows, keys) if _of_scores(option, q, k) else option
+            for name, option in self.options.items()
+        }
+        key, value = self.key[:, :, keys], self.value[:, :, keys]
+        return replace(self, query=self.query[:, :, rows], key=key, value=value, options=options)
+
+
+def _part(values: Tensor, rows: slice, keys: slice) -> Tensor:
+    """Of scores, or of what is added to them; one row may stand for all."""
+    return values[..., rows if values.shape[-2] > 1 else slice(None), keys]
+
+
+def _of_scores(option: Any, q: int, k: int) -> bool:
+    return isinstance(option, Tensor) and option.ndim == 4 and option.shape[-2:] in {(q, k), (1, k)}
+
+
+def _seen(mask: Tensor) -> slice:
+    """The first to the last key that some row may see; a softmax gives the others nothing."""
+    seen = (mask > torch.finfo(mask.dtype).min / 2).flatten(0, -2).any(0).nonzero()
+    return slice(int(seen[0]), int(seen[-1]) + 1) if len(seen) else slice(0, mask.shape[-1])
+
+
+def _put(place: Tensor, weights: Tensor) -> Tensor:
+    place.copy_(weights)
+    return weights
 
 
 @dataclass(frozen=True)
@@ -120,10 +192,7 @@ def attention(
     **options: Any,
 ) -> Output:
     """What transformers calls. Outside of our own passes it is eager attention."""
-    eager = eager_of(type(module))  # type: ignore[arg-type]
-    call = Call(
-        module, query, value, attention_mask, partial(eager, module, query, key, value, **options)
-    )
+    call = Call(module, query, key, value, attention_mask, options)
     hears = listener()
     return call.plain() if hears is None else hears(call)
 

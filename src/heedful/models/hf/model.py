@@ -16,17 +16,22 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from heedful.errors import HeedfulError
 from heedful.models.family import leave_one_out_logits
 from heedful.models.hf.folder import transformers
-from heedful.models.hf.inputs import Form, Head, Inputs, Side, inputs_of
-from heedful.models.hf.interface import listening
+from heedful.models.hf.inputs import Form, Head, Inputs, Side, Writing, inputs_of
+from heedful.models.hf.interface import is_long, listening
+from heedful.models.hf.prefixes import prefixes
 from heedful.models.hf.recorder import Recorder, Site
 from heedful.models.hf.windows import is_windowed
 from heedful.models.hf.written import replaced_forwards
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 from heedful.words import present
+
+MANY_LOGITS = 1 << 24
+"""Fewer are all computed: a language model's own."""
 
 
 class HuggingFace(nn.Module):
@@ -71,8 +76,23 @@ class HuggingFace(nn.Module):
         if embeddings is None and keep.embeddings:
             graph = torch.is_grad_enabled()
             embeddings = {side: x.requires_grad_(graph) for side, x in self.embed(batch).items()}
+        if not edits and embeddings is None and keep == Keep(weights=False):
+            logits = self._after_prefix(batch)
+            if logits is not None:
+                return Trace(logits, {}, {})
         cache = LayerCache(embeddings) if keep.states else None
         return self._pass(batch, edits or {}, keep, cache, embeddings)
+
+    def _after_prefix(self, batch: Batch) -> Tensor | None:
+        """The logits, where a text goes on from one that begins alike; None where it does not."""
+        shared = prefixes()
+        if shared is None or torch.is_grad_enabled() or not isinstance(self._head, Writing):
+            return None
+        inputs = inputs_of(batch, self._form)
+        if not shared.serves(self.module, self._form, inputs):
+            return None
+        inputs = inputs.only_asked()
+        return single(self._head(shared.output(self.module, inputs), inputs))
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the layer of the first edited site on, where the trace kept its states and the
@@ -105,7 +125,15 @@ class HuggingFace(nn.Module):
             )
         inputs, graph = inputs_of(batch, self._form), torch.is_grad_enabled()
         recorder = Recorder(self._by_call, edits, keep, inputs.sides, batch.ids)
-        with torch.set_grad_enabled(graph), cached_layers(self._layers, recorder, cache, first):
+        texts, width = inputs.sides["a"].real.shape
+        again = keep.again and graph and is_long(texts, width, width)
+        if again and "use_cache" in self._form.takes:  # keys and values would be there twice
+            inputs = replace(inputs, arguments={**inputs.arguments, "use_cache": False})
+        with (
+            torch.set_grad_enabled(graph),
+            cached_layers(self._layers, recorder, cache, first),
+            layers_run_again(self._layers, recorder) if again else nullcontext(),
+        ):
             with recorder.projecting(self.module) if keep.values else nullcontext():
                 logits = self._logits(inputs, recorder, embeddings)
             readout = {}
@@ -152,13 +180,22 @@ class HuggingFace(nn.Module):
         return self._logits(inputs, recorder, None)
 
     def _logits(self, inputs: Inputs, recorder: Recorder, embeddings: Embeddings | None) -> Tensor:
+        if self._writes_much(inputs):
+            inputs = inputs.only_asked()
         given = None if embeddings is None else inputs.sides["a"].turn(embeddings["a"], 1)
         tokens = inputs.arguments["input_ids"]
         with listening(recorder), replaced_embeddings(self._embedding(), tokens, given):
             output = self.module(**inputs.arguments)
         recorder.check(type(self.module).__name__)
-        logits = self._head(output, inputs)
-        return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
+        return single(self._head(output, inputs))
+
+    def _writes_much(self, inputs: Inputs) -> bool:
+        """Whether logits of places that nobody asks about are many, and can be left out."""
+        if not isinstance(self._head, Writing) or "logits_to_keep" not in self._form.takes:
+            return False
+        module: Any = self.module
+        words: int = module.config.get_text_config().vocab_size
+        return inputs.sides["a"].real.numel() * words > MANY_LOGITS
 
     def _embedding(self) -> nn.Module:
         module: Any = self.module
@@ -167,6 +204,11 @@ class HuggingFace(nn.Module):
             reader = module
         embedding: nn.Module = reader.get_input_embeddings()
         return embedding
+
+
+def single(logits: Tensor) -> Tensor:
+    """In single precision at least."""
+    return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
 
 
 @contextmanager
@@ -255,6 +297,21 @@ def cached_layers(
         return output
 
     with replaced_forwards({layer: partial(answer, layer, layer.forward) for layer in layers}):
+        yield
+
+
+@contextmanager
+def layers_run_again(layers: Layers, recorder: Recorder) -> Iterator[None]:
+    """Of the layers that are run inside, a graph holds what they are given and not what they
+    compute on the way: for the gradient each of them is run again, under the same edits."""
+
+    def run(forward: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        def listened() -> tuple[Any, Any]:
+            return nullcontext(), listening(recorder.at_this_call())
+
+        return checkpoint(forward, *args, use_reentrant=False, context_fn=listened, **options)
+
+    with replaced_forwards({layer: partial(run, layer.forward) for layer in layers}):
         yield
 
 

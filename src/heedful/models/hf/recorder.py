@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -87,6 +87,11 @@ class Recorder:
             return call.plain()
         site = self._next(call.module)
         allowed = self._allow(call, site)
+        if call.long and site.spec.name not in self.edits and not allowed.starved:
+            output, weights = call.in_blocks(allowed.added, self.keep.weights_of(site.spec.name))
+            if weights is not None:
+                self._weigh(weights, site, allowed)
+            return self._mix(site, output, call.value), None
         if self._unheard(site) and not allowed.starved:
             return call.eager(allowed.added)
         output, weights = call.run(
@@ -126,7 +131,7 @@ class Recorder:
         edit = self.edits.get(site.spec.name)
         if isinstance(edit, OutputEdit):
             output = self._put(edit, output, site)
-        if self.keep.readout_weights and self.passed == len(self.sites):
+        if self._last_is_read:
             output = self._mark(output)
         if self.keep.values and values is not None:
             name, values = site.spec.name, self.sides[site.spec.keys].turn_back(values, 2)
@@ -172,6 +177,14 @@ class Recorder:
         """So many sites count as called: what they gave is known."""
         self._called.update(site.module for site in list(self.sites.values())[self.passed : sites])
 
+    def at_this_call(self) -> Recorder:
+        """One that hears the calls from here on once more, and leaves this one as it is."""
+        other = Recorder(
+            self.sites, self.edits, replace(self.keep, weights=()), self.sides, self.ids
+        )
+        other._called.update(self._called)
+        return other
+
     def check(self, kind: str) -> None:
         """Every site was really called."""
         missed = [s.spec.name for s in self.sites.values() if s.nth >= self._called[s.module]]
@@ -194,8 +207,12 @@ class Recorder:
     def _unheard(self, site: Site) -> bool:
         """Whether nobody asks about the site's weights, and nobody changes them. Padding then
         looks where it likes: nothing looks at padding."""
-        asked = self.keep.weights or self.keep.values or self.keep.readout_weights
+        asked = self.keep.weights_of(site.spec.name) or self.keep.values or self._last_is_read
         return not asked and site.spec.name not in self.edits
+
+    @property
+    def _last_is_read(self) -> bool:
+        return self.keep.readout_weights and self.passed == len(self.sites)
 
     def _weigh(self, weights: Tensor, site: Site, allowed: Allowed) -> Tensor:
         """What goes on to dropout: no weight where none may be, and edited."""
@@ -211,7 +228,7 @@ class Recorder:
                 f"an edit of {name!r} returned shape {tuple(kept.shape)} "
                 f"where {tuple(own.shape)} was needed."
             )
-        if self.keep.weights:
+        if self.keep.weights_of(name):
             self.weights[name], self.masks[name] = kept, allowed.mask
         return keys.turn(queries.turn(kept, 2), 3).to(weights.dtype)
 
