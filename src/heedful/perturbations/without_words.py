@@ -9,6 +9,7 @@ Many rows go through the model each distinct one once, like lengths together, as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -72,7 +73,8 @@ def removed_many(
 
     def ask(rows: Tensor) -> Tensor:
         rows = rows.to(lengths.device)
-        with shared_prefixes():
+        alone = int(lengths[rows].max()) > _at_once(lengths, tokens_at_once) // 2
+        with shared_prefixes() if alone else nullcontext():
             found = list(chunked(lambda some: work(rows[some]), lengths[rows], tokens_at_once))
         order = torch.cat([some for some, _ in found]).argsort()
         return torch.cat([kept for _, kept in found])[order]
@@ -293,10 +295,7 @@ def chunked(
     A chunk that does not fit into memory is halved, and so are all that follow: the longest
     come first, so this is found out early.
     """
-    if tokens_at_once is None:
-        tokens_at_once = TOKENS_AT_ONCE.get(lengths.device.type, 2048)
-    if tokens_at_once < 1:
-        raise HeedfulError(f"tokens_at_once is {tokens_at_once}: choose 1 or more.")
+    tokens_at_once = _at_once(lengths, tokens_at_once)
     alone = tokens_at_once // 2 + 1
     sizes, order = lengths.cpu().clamp_max(alone).sort(descending=True, stable=True)
     order, start = order.to(lengths.device), 0
@@ -309,6 +308,13 @@ def chunked(
             continue
         yield rows, found
         start += len(rows)
+
+
+def _at_once(lengths: Tensor, wanted: int | None) -> int:
+    most = TOKENS_AT_ONCE.get(lengths.device.type, 2048) if wanted is None else wanted
+    if most < 1:
+        raise HeedfulError(f"tokens_at_once is {most}: choose 1 or more.")
+    return most
 
 
 def attempt(work: Callable[[Tensor], T], rows: Int[Tensor, " n"]) -> T | None:
