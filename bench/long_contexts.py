@@ -49,9 +49,9 @@ def _measured(options: argparse.Namespace) -> Iterator[list[str]]:
 def explained(model: str, tokens: int, explanation: str) -> dict[str, Any]:
     """What one explanation takes, the model's loading included in the memory."""
     import heedful
-    from heedful.targets import load
+    from heedful.targets import Loading, load
 
-    pair = load(model)
+    pair = load(model, Loading(max_length=2 * tokens))
     text, sentences = context(pair.tokenizer, tokens)
     started, worked = time.perf_counter(), time.process_time()
     heedful.explain(
