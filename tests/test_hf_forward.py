@@ -208,7 +208,8 @@ def test_padding_on_the_left_is_not_seen_from_outside(name: str, task: str) -> N
 @pytest.mark.parametrize(
     ("name", "task", "padding"),
     [(*each, "right") for each in CLASSIFIERS + WRITERS]
-    + [(name, "classification", "left") for name in [*DECODERS, "XLNet"]],
+    + [(name, "classification", "left") for name in [*DECODERS, "XLNet"]]
+    + [("IBert", "classification", "right")],
 )
 def test_embeddings_take_the_place_of_tokens(name: str, task: str, padding: str) -> None:
     module, batch = tiny_hf(name, task), batch_for(name, task)

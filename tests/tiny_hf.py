@@ -64,6 +64,7 @@ _CONFIGS: dict[str, dict[str, Any]] = {
         "max_position_embeddings": 64,
     },
     "Albert": {**_BERT, "embedding_size": 8},
+    "IBert": {**_BERT, "type_vocab_size": 1},
     "DebertaV2": {**_BERT, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
     "SqueezeBert": {**_BERT, "embedding_size": SIZE},
     "FNet": {**_SPECIAL, "hidden_size": SIZE, "num_hidden_layers": LAYERS, "intermediate_size": 32},

@@ -64,7 +64,7 @@ class HuggingFace(nn.Module):
         text = batch.texts["a"]
         tokens = text.tokens.masked_fill(~present(text), self._form.pad)
         with torch.no_grad():
-            return {"a": self._embedding()(tokens)}
+            return {"a": _first(self._embedding()(tokens))}
 
     def forward(
         self,
@@ -223,10 +223,12 @@ def replaced_embeddings(
         return
     left = [given]
 
-    def hook(module: nn.Module, arguments: Any, output: Tensor) -> Tensor:
+    def hook(module: nn.Module, arguments: Any, output: Any) -> Any:
         if not left:
             return output
-        return _as_embedded(left.pop().to(output.dtype), tokens, arguments[0], output)
+        own = _first(output)
+        new = _as_embedded(left.pop().to(own.dtype), tokens, arguments[0], own)
+        return (new, *output[1:]) if isinstance(output, tuple) else new
 
     handle = embedding.register_forward_hook(hook)
     try:
@@ -235,6 +237,12 @@ def replaced_embeddings(
         handle.remove()
     if left:
         raise HeedfulError("the embeddings given were not used: the model embeds tokens elsewhere.")
+
+
+def _first(output: Any) -> Tensor:
+    """What a module gives, without what it says beside: I-BERT's embedding also has a scale."""
+    first: Tensor = output[0] if isinstance(output, tuple) else output
+    return first
 
 
 def _as_embedded(
