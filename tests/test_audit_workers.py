@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from audited import MOVED, PLANTED, audit, planted_run, wave_settings
+from audited import MOVED, PLANTED, audit, planted_run, texts, wave_settings
 from heedful.auditing import Audit, RepairWork, audit_subject, repair
 from heedful.errors import HeedfulError
 from heedful.runner import EngineRequest, Machine, run_jobs
@@ -26,6 +26,7 @@ from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.targets import open_target
 from sweeping import needs_ray
+from tiny_tokenizers import saved
 
 auditing = import_module("heedful.auditing.audit")
 workers = import_module("heedful.auditing.workers")
@@ -89,6 +90,21 @@ def test_a_worker_measures_its_batch_alone(
     assert same(alone, given_to(run, tmp_path))
     assert sorted(place for places in seen for place in places) == list(range(12))
     assert len(seen) > 2
+
+
+def test_a_hugging_face_model_stays_open_from_batch_to_batch(
+    tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def here(jobs: Any, store: Store, machine: Any, engine: Any, watch: Any) -> Any:
+        for job in jobs:
+            pickle.loads(pickle.dumps(job.work))(store.place, ONE_THREAD)
+        return []
+
+    model, data = str(saved(tmp_path / "model")), tmp_path / "texts.jsonl"
+    data.write_text("".join(json.dumps(line) + "\n" for line in texts(6)), encoding="utf8")
+    alone = audit(model, data, spec=MOVED, store=tmp_path / "alone", threads=1)
+    monkeypatch.setattr(workers, "run_jobs", here)
+    assert same(alone, audit(model, data, spec=MOVED, store=tmp_path / "store", **TWO))
 
 
 def test_a_stopped_audit_goes_on_with_workers(

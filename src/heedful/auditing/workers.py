@@ -55,7 +55,7 @@ class BatchWork:
                 f"that all machines share."
             )
         set_up(machine)
-        trial = _opened(self.reopening, place, machine.device)
+        trial, _ = _opened(self.reopening, place, machine.device)
         if trial.key != self.key:
             raise HeedfulError(
                 "a worker reads another model or other texts than this process: all machines must "
@@ -65,12 +65,13 @@ class BatchWork:
 
 
 @lru_cache(maxsize=1)
-def _opened(reopening: bytes, place: Place, device: str) -> Trial:
-    """Kept open from one batch to the next, until the worker ends or is given another audit."""
-    asked: Reopening = pickle.loads(reopening)
+def _opened(reopening: bytes, place: Place, device: str) -> tuple[Trial, ExitStack]:
+    """Kept open from one batch to the next, until the worker ends or is given another audit: as
+    long as the stack is held, since a model that is lent is given back with it."""
+    asked, stack = pickle.loads(reopening), ExitStack()
     options = {**asked.options, "device": device, "store": place}
-    subject = ExitStack().enter_context(open_target(asked.model, asked.data, **options))
-    return Trial(subject, asked.spec, Plan(must=asked.must))
+    subject = stack.enter_context(open_target(asked.model, asked.data, **options))
+    return Trial(subject, asked.spec, Plan(must=asked.must)), stack
 
 
 @dataclass(frozen=True)
