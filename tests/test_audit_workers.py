@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from audited import MOVED, PLANTED, audit, planted_run, texts, wave_settings
 from heedful.auditing import Audit, RepairWork, audit_subject, repair
@@ -127,6 +128,19 @@ def test_a_stopped_audit_goes_on_with_workers(
     )
     assert same(alone, given_to(run, tmp_path))  # the rest was measured here
     assert [job.done for job in jobs] == [True, True, *[False] * (len(jobs) - 2)]
+
+
+def test_an_audit_by_workers_leaves_threads_as_they_were(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "run_jobs", lambda *jobs: [])
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 2)
+    try:
+        given_to(run, tmp_path, threads=None)
+        assert torch.get_num_threads() == before + 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_another_model_than_this_process_has_is_refused(run: Run, tmp_path: Path) -> None:

@@ -72,7 +72,8 @@ def audit(
     if running.by_workers:  # else their modules are not imported
         from heedful.auditing.workers import workers_of
 
-        teams = [workers_of(running, each, data, (spec, plan), options) for each in models]
+        with running.limited():  # to plan for workers sets threads as theirs will be
+            teams = [workers_of(running, each, data, (spec, plan), options) for each in models]
     audits: list[Audit] = []
     for each, team in zip(models, teams, strict=True):
         with running.watched(plan.started()) as watched, open_target(each, data, **options) as one:
