@@ -158,6 +158,25 @@ def test_another_model_than_this_process_has_is_refused(run: Run, tmp_path: Path
             lost(tmp_path, ONE_THREAD)
 
 
+def test_a_corpus_is_no_folder_of_the_same_name(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file stays the same from any folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("planted", "file"):
+        (tmp_path / name).mkdir()
+
+    def told(data: str | Path) -> str | None:
+        asked = (MOVED, auditing.Plan(tmp_path))
+        made = workers.workers_of(auditing.Running(**TWO), run, data, asked, {})
+        return pickle.loads(made.reopening).data
+
+    assert told("planted") == "planted"
+    assert [told("file"), told(Path("planted"))] == [
+        str(tmp_path / "file"), str(tmp_path / "planted")
+    ]  # fmt: skip
+
+
 def test_batches_that_fail_are_told_of(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

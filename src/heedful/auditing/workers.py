@@ -22,6 +22,7 @@ from heedful.auditing.schedule import Plan
 from heedful.auditing.spec import AuditSpec
 from heedful.auditing.tables import has_part
 from heedful.auditing.trial import Indices, Trial
+from heedful.data import CORPORA
 from heedful.errors import HeedfulError
 from heedful.runner import Engine, Event, Job, Machine, run_jobs, set_up
 from heedful.store import Place, Run, Store, url_of
@@ -149,9 +150,9 @@ def workers_of(
 
 
 def _absolute(data: str | Path | None) -> str | None:
-    """The same file from any folder; names of corpora stay."""
-    if data is None:
-        return None
+    """The same file from any folder; names of corpora stay, whatever has the same name here."""
+    if data is None or (isinstance(data, str) and data in CORPORA and data != "file"):
+        return data
     path = Path(data).expanduser()
     return str(path.resolve()) if path.exists() else str(data)
 
