@@ -191,6 +191,17 @@ def test_batches_that_fail_are_told_of(
         given_to(run, tmp_path)
 
 
+def test_an_audit_that_another_process_finished_is_found(
+    run: Run, alone: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(jobs: Any, store: Store, machine: Any, engine: Any, watch: Any) -> Any:
+        audit(run, spec=MOVED, store=store, threads=1)
+        return run_jobs(jobs, store, machine, type(engine)("here", engine.pool), watch)
+
+    monkeypatch.setattr(workers, "run_jobs", late)
+    assert same(alone, given_to(run, tmp_path))
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -25,7 +25,7 @@ from heedful.auditing.trial import Indices, Trial
 from heedful.data import CORPORA
 from heedful.errors import HeedfulError
 from heedful.runner import Engine, Event, Job, Machine, run_jobs, set_up
-from heedful.store import Place, Run, Store, url_of
+from heedful.store import PartGone, Place, Run, Store, url_of
 from heedful.targets import open_target, source_of
 
 
@@ -89,7 +89,8 @@ class Workers:
         return self.engine.pool.workers
 
     def measure(self, trial: Trial, folder: Path, some: Sequence[Indices]) -> None:
-        """All these batches but for those that are in the folder already."""
+        """All these batches but for those that are in the folder already; `PartGone` where another
+        process finished the audit meanwhile, and cleaned the folder away."""
         folder, jobs = folder.absolute(), list[Job]()
         for indices in some:
             name = trial.part_name(indices)
@@ -107,6 +108,8 @@ class Workers:
                 trial.plan.progress("audit", measured, total)
 
         failures = run_jobs(jobs, self.store, self.machine, self.engine, watch)
+        if failures and self.store.has(trial.key):
+            raise PartGone("another process finished the same audit: run the command again.")
         if failures:
             raise HeedfulError(
                 f"{len(failures)} of {len(jobs)} batches were not measured "
