@@ -143,6 +143,23 @@ def test_an_audit_by_workers_leaves_threads_as_they_were(
         torch.set_num_threads(before)
 
 
+def test_as_many_workers_as_the_opened_model_leaves_room_for(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What this process needs is known once the model is open."""
+    open_here, room, told = auditing.open_target, import_module("heedful.runner.machine"), []
+
+    def opened(*given: Any, **options: Any) -> Any:
+        told.append("opened")
+        return open_here(*given, **options)
+
+    monkeypatch.setattr(auditing, "open_target", opened)
+    monkeypatch.setattr(room, "worker_memory", lambda: told.append("asked") or 1 << 40)
+    monkeypatch.setattr(workers, "run_jobs", lambda *jobs: told.append(jobs[3].pool.workers) or [])
+    given_to(run, tmp_path, workers=None)
+    assert told[told.index("opened") :] == ["opened", "asked", 1]
+
+
 def test_another_model_than_this_process_has_is_refused(run: Run, tmp_path: Path) -> None:
     with open_target(run) as target:
         made = workers.workers_of(

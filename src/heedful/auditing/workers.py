@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from heedful.auditing.tables import has_part
 from heedful.auditing.trial import Indices, Trial
 from heedful.data import CORPORA
 from heedful.errors import HeedfulError
-from heedful.runner import Engine, Event, Job, Machine, run_jobs, set_up
+from heedful.runner import Engine, EngineRequest, Event, Job, Machine, run_jobs, set_up
 from heedful.store import PartGone, Place, Run, Store, url_of
 from heedful.targets import open_target, source_of
 
@@ -79,10 +79,15 @@ def _opened(reopening: bytes, place: Place, device: str) -> tuple[Trial, ExitSta
 class Workers:
     """Who measures: an engine, and how each of its workers opens the audit."""
 
-    engine: Engine
+    asked: EngineRequest
     machine: Machine
     store: Store
     reopening: bytes = field(repr=False)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Chosen when the model is open here: a worker will need as much memory as this process."""
+        return self.asked.chosen(self.machine.device)
 
     @property
     def count(self) -> int:
@@ -149,7 +154,7 @@ def workers_of(
     known = {name: value for name, value in options.items() if name not in ("device", "store")}
     reopening = Reopening(str(source), _absolute(data), spec, how.must, known)
     where = asked.machine()
-    return Workers(asked.chosen(where.device), where, store, pickle.dumps(reopening))
+    return Workers(asked, where, store, pickle.dumps(reopening))
 
 
 def _absolute(data: str | Path | None) -> str | None:
