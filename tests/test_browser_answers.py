@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,28 @@ def test_attention_is_the_first_matrix_and_repeated_words_are_told_apart() -> No
     names = list(dict.fromkeys(each["word"] for each in drawn))
     assert names[:3] == ["the", "attic", "the (2)"] and len(names) == 4
     assert [each["answer"] for each in drawn[:3:2]] == ["gold", "gold (2)"]
+
+
+def test_what_has_no_score_has_no_matrix() -> None:
+    """The only word may be the one that is asked about."""
+    masked = replace(
+        TEXT,
+        words=("[MASK]",),
+        scores={"attention": (NAN,)},
+        by_token={"attention": ((NAN,),) * 3},
+        about=(0,),
+    )
+    assert matrix_panels(masked.to_dict()) == []
+    assert "Matrices of words" not in explanation_page(masked.to_dict())
+
+
+def test_a_numbered_word_takes_no_name_that_is_there() -> None:
+    rows = ((0.1, 0.2, 0.3),)
+    one = replace(TEXT, words=("a (2)", "a", "a"), tokens=("x",), by_token={"attention": rows})
+    (panel,) = matrix_panels(one.to_dict())
+    assert {each["word"]: each["score"] for each in cells(panel)} == {
+        "a (2)": 0.1, "a": 0.2, "a (3)": 0.3
+    }  # fmt: skip
 
 
 def test_a_cell_is_as_dark_as_the_root_of_its_share() -> None:

@@ -110,17 +110,19 @@ def said(explained: Explained) -> str:
 
 
 def matrix_panels(explained: Explained) -> list[Panel]:
-    """Attention first, then the first attributions; all of the same stretch of a long text."""
+    """Attention first, then the first attributions; all of the same stretch of a long text. None
+    of what has no score there."""
     tables = {name: np.array(rows, dtype=float)[:MOST_TOKENS] for name, rows in _chosen(explained)}
     if not tables:
         return []
     start, stop = window([np.abs(rows).sum(axis=0) for rows in tables.values()])
     units = _labels(explained["words"])[start:stop]
     tokens = _labels(explained["tokens"][:MOST_TOKENS])
-    return [
-        _matrix(name, _cells(rows[:, start:stop], unit_of(explained), units, tokens))
+    drawn = (
+        (name, _cells(rows[:, start:stop], unit_of(explained), units, tokens))
         for name, rows in tables.items()
-    ]
+    )
+    return [_matrix(name, cells) for name, cells in drawn if len(cells)]
 
 
 def matrix_cut(explained: Explained) -> str:
@@ -138,12 +140,14 @@ def _chosen(explained: Explained) -> list[tuple[str, Any]]:
 def _labels(texts: Sequence[str]) -> list[str]:
     """Each another one: a repeated word is numbered. Blanks and line breaks can be seen."""
     names = [clipped(text, LONGEST_LABEL) or ("↵" if "\n" in text else "␣") for text in texts]
-    seen = Counter[str]()
-    found = []
+    again, found = Counter[str](), dict[str, None]()
     for name in names:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        label = name
+        while label in found:
+            again[name] += 1
+            label = f"{name} ({again[name] + 1})"
+        found[label] = None
+    return list(found)
 
 
 def _cells(
