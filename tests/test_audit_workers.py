@@ -194,6 +194,19 @@ def test_a_corpus_is_no_folder_of_the_same_name(
     ]  # fmt: skip
 
 
+def test_workers_are_told_of_places_as_any_folder_has_them(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is in the store that is read, and batches may be kept in another one."""
+    monkeypatch.chdir(tmp_path)
+    options = {"store": run.path.parent.parent, "data_dir": Path("data")}
+    asked = (MOVED, auditing.Plan(tmp_path / "kept"))
+    made = workers.workers_of(auditing.Running(**TWO), run.key, None, asked, options)
+    reopening = pickle.loads(made.reopening)
+    assert reopening.model == str(run.path.resolve())
+    assert reopening.options == {"data_dir": tmp_path / "data"}
+
+
 def test_batches_that_fail_are_told_of(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

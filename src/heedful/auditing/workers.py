@@ -26,7 +26,7 @@ from heedful.data import CORPORA
 from heedful.errors import HeedfulError
 from heedful.runner import Engine, EngineRequest, Event, Job, Machine, run_jobs, set_up
 from heedful.store import PartGone, Place, Run, Store, url_of
-from heedful.targets import open_target, source_of
+from heedful.targets import Reading, open_target, source_of
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,11 @@ def workers_of(
         raise _in_memory("table", "a file or the name of a corpus")
     if options.get("words") is not None:
         raise _in_memory("function for words", "another unit")
-    source = model.path if isinstance(model, Run) else source_of(model, store)
     known = {name: value for name, value in options.items() if name not in ("device", "store")}
+    if known.get("data_dir") is not None:
+        known["data_dir"] = Path(known["data_dir"]).resolve()  # nodes have folders of their own
+    read_from = Reading(store=options.get("store")).opened or store
+    source = model.path if isinstance(model, Run) else source_of(model, read_from)
     reopening = Reopening(str(source), _absolute(data), spec, how.must, known)
     where = asked.machine()
     return Workers(asked, where, store, pickle.dumps(reopening))
