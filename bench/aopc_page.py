@@ -39,25 +39,24 @@ DIFFERENCES = """\
   Levels of the two columns cannot be compared. Their orders can.
 - **The data.** We fine-tune on 3,000 sentences of SST and cut texts at 48 tokens. The paper uses
   SST-2, which also has phrases.
-- **The explanations.** A token's gradient × input is Σ_d ∂f/∂e_d · e_d here, with sign. The
+- **The explanations.** Our gradient × input of a token is Σ_d ∂f/∂e_d · e_d, with sign. The
   notebooks of DecompX's authors keep both the sum and the L2 norm of ten steps from zero; we do not
-  know which of them the table has. They differentiate by the output of the embedding layer, we by
+  know which one is in the table. They differentiate by the output of the embedding layer, we by
   the word embeddings."""
 REDUCTIONS = """\
 ## How gradients become one number
 
-A gradient has one number for each dimension of an embedding. They can be added with their signs, or
-reduced to the L2 norm, which loses the sign. *10 steps*: gradients at ten even places from zero to
-the text, as in the notebooks of DecompX. Without a remark, steps are doubled until the scores add
-up to the change of the logit within 1%."""
+A gradient has one number for each dimension of an embedding. Their sum keeps the sign; their L2
+norm does not. *10 steps* means gradients at ten evenly spaced points from zero to the text, as in
+the notebooks of DecompX. Otherwise steps are doubled until the scores add up to the change of the
+logit within 1%."""
 AUDIT = """\
 ## In an audit
 
-An audit asks two questions: which words matter, and which class do they speak for? Words are
-deleted or masked; 0 is a random order of words, 1 the best order found. An explanation that
-cannot be told from the best is marked with a star. An audit chooses the best explanation on one
-half of the texts and reports the other half. Explanations without signs take no part in the second
-question."""
+An audit asks two questions: which words matter, and which class do they speak for? It deletes or
+masks words; 0 is a random order of words, 1 the best order found. A star marks explanations that
+cannot be told from the best. The best explanation is chosen on one half of the texts and reported
+on the other. Only explanations with signs take part in the second question."""
 REPEAT = """\
 ## To measure again
 
@@ -71,7 +70,7 @@ $ python -m bench.aopc MODEL --audit 200    # the table of the audit
 $ python -m bench.aopc --report             # this page from its rows
 ```
 
-The rows are in `reproduction/aopc.csv` and `reproduction/aopc_audit.csv`."""
+The rows are in `reproduction/aopc.csv`. Those of the audit go to `reproduction/aopc_audit.csv`."""
 
 
 def render(rows: pd.DataFrame, audit: pd.DataFrame | None = None) -> str:

@@ -37,11 +37,11 @@ class About:
 
 
 WIDE = (
-    "On bAbI, attention that is asked by a question starts five times as wide as PyTorch would "
-    "have it, and the paper does not say so. Models of two texts can be stuck where it starts "
-    "nearly uniform, as was seen on SNLI."
+    "On bAbI, attention with a question starts from weights five times as wide as PyTorch's "
+    "default; the paper does not mention this. Models of two texts can get stuck if attention "
+    "starts nearly uniform, as we saw on SNLI."
 )
-DRAWN = "Test texts of IMDB and 20News are drawn anew, at random: the authors' were not at hand."
+DRAWN = "Test texts of IMDB and 20News are a new random draw, since the authors' are not available."
 ABOUT = {
     "jain2019": About(
         "`bilstm` reads the words in order, both ways; `average` sees each word alone. "
@@ -49,15 +49,15 @@ ABOUT = {
         (
             "Word vectors are GloVe's with 100 numbers; the paper's are fastText's with 300.",
             DRAWN,
-            "The checkpoint is chosen on held-out dev texts, of equal ones the first.",
+            "The checkpoint is chosen on held-out dev texts; of equally good ones the first.",
             "Widths are those of the authors' program: 128 per direction, 128 and tanh for "
             "`average`, 32 on bAbI. The paper's appendix has 256 and ReLU for `average`, and 30 "
             "on bAbI.",
-            "Adam is AMSGrad, and weight decay spares attention, as in the authors' program. The "
-            "paper has plain Adam, and decay for all parameters.",
+            "As in the authors' program, the optimiser is AMSGrad, and attention has no weight "
+            "decay. The paper has plain Adam, and decay for all parameters.",
             WIDE,
-            "SST's texts have at least six words, after tokens without letters or digits are "
-            "dropped. That is one sentence in a split away from the paper's counts.",
+            "SST's texts have at least six words, not counting tokens without letters or digits. "
+            "The paper's counts differ by one sentence in one split.",
         ),
     ),
     "tutek2020": About(
@@ -65,7 +65,7 @@ ABOUT = {
         "state, or add it; `tying` keeps states near embeddings; `mlm` has states guess masked "
         "words. `bilstm2` and `bilstm3` have two and three layers.",
         (
-            f"Word vectors are GloVe's with 100 numbers and states have {BASE.hidden} per "
+            f"Word vectors are GloVe's with 100 numbers, and states have {BASE.hidden} per "
             "direction; the paper's have 300 and 150.",
             f"Tying has one weight, {TYING.weight:g} on the squared distance summed over the "
             "vector, chosen by hand on two trainings on SST with the published numbers in sight. "
@@ -80,11 +80,11 @@ ABOUT = {
             "base models so are the trial `tutek2020-frozen`, nearer to the paper on IMDB but "
             "for mutual information, and further off on 20News.",
             "The query of dot attention starts from a standard normal, as in the paper.",
-            "Masked words are replaced by the unknown word: vocabularies here have no mask.",
-            "Mutual information is counted on test texts, each word for itself; the paper "
-            "clusters embeddings and does not say which texts it takes.",
-            "Epochs (8), batches, class weights and the dev score (F1) are jain2019's, but for "
-            "gradients, which are clipped at 5 as in the paper.",
+            "The unknown word stands in for masked words: vocabularies here have no mask.",
+            "Mutual information is computed on test texts, word by word. The paper clusters "
+            "embeddings and does not say which texts it uses.",
+            "Epochs (8), batches, class weights and the dev score (F1) are jain2019's. Gradients "
+            "are clipped at 5, as in the paper.",
             DRAWN,
         ),
     ),
@@ -95,14 +95,14 @@ ABOUT = {
         "`bahdanau` and `luong`. The paper counts bAbI's tasks from zero, this page from one. "
         "What ± stands for the paper does not say.",
         (
-            "Sizes and epochs that the paper does not give are jain2019's: 128 per direction, 32 "
+            "Where the paper gives no sizes or epochs, they are jain2019's: 128 per direction, 32 "
             "on bAbI.",
-            "Attention is over bAbI's story; the paper's text puts it on the question.",
+            "On bAbI, attention is over the story; the paper's text puts it on the question.",
             WIDE,
-            "Random weights in training are the same for a text in every epoch.",
-            "Translation drops three numbers in ten, and cuts words into 8,000 pieces; the paper "
-            "gives neither.",
-            "Word vectors are GloVe's with 100 numbers; the paper does not say how many it has.",
+            "In training, a text keeps its random weights in every epoch.",
+            "Translation has a dropout of 0.3 and a vocabulary of 8,000 sub-words; the paper gives "
+            "neither.",
+            "Word vectors are GloVe's with 100 numbers; the paper does not give their size.",
             "Multi30k was run small: 12 epochs of 30. BLEU is sacreBLEU's, of beam search; its "
             "changes are of greedy decoding on both sides.",
         ),
@@ -207,12 +207,13 @@ def disagreements(found: Sequence[Judged], reasons: Sequence[Reason], rows: pd.D
 UNKNOWN = "Nothing was tried yet."
 TRIAL_BACKED = """### A trial comes nearer
 
-{count}. Changed as in its trial, the study comes nearer to the published number. So the change
-explains a part of the difference, or all of it.
+{count}. With the change of a trial, our number comes nearer to the published one. So the change
+explains part of the difference, or all of it.
 """
 UNEXPLAINED = """### Unexplained
 
-{count}. No trial comes nearer to the published number. What is known stands first.
+{count}. No trial comes nearer to the published number. Cells about which something is known come
+first.
 """
 
 
@@ -337,9 +338,9 @@ def _elsewhere(cells: Sequence[Published], runs: Mapping[str, str]) -> str:
 def commands_behind(rows: pd.DataFrame) -> str:
     lines = "\n".join(f"- `{command}`" for command in commands(rows))
     said = (
-        "With a folder of corpora (`--data-dir`) and a store (`--store`) these make the runs;\n"
-        "`heedful study all --report --store …` then adds their rows. A run that two papers share\n"
-        "is made once.\n"
+        "With a folder of corpora (`--data-dir`) and a store (`--store`), these commands make the\n"
+        "runs. `heedful study all --report --store …` then adds their rows. A run that two papers\n"
+        "share is made once.\n"
     )
     return f"## The commands behind the rows\n\n{said}\n{lines}\n"
 
@@ -356,25 +357,25 @@ READING = folded(
     "How to read the tables",
     """- **Published**: as printed. jain2019's Table 2 also stands in the slides of a lecture
   (Kovács, TU Wien, 2021), with other numbers: the paper's come first, and either may be met.
-- **Ours**: mean over seeds (trainings that differ in their random start) ± half of the 95%
-  interval of that mean, and in brackets where one more training is expected (95% prediction
-  interval). Both are by Student's t and not cut at what is possible, 100% say. The same seed gives
-  the same training on the same kind of processor only.
-- **Seeds**: how many trainings, and of how many that there should be
-  ([below](#more-seeds-are-wanted)).
+- **Ours**: the mean over seeds (trainings with different random starts), ± half of its 95%
+  interval. The brackets are the 95% prediction interval, in which one more training is expected.
+  Both use Student's t and are not cut at the possible range, such as 100%. A seed repeats its
+  training only on the same kind of processor.
+- **Seeds**: how many trainings there are, and [how many there should be](#more-seeds-are-wanted).
 - **Reproduced**: the published number is within the tolerance of our mean, inside the interval of
   our mean, or within the spread that the paper prints. The tolerance is 0.06 for τ and the share of
   texts with a significant τ, two points for scores and their changes, 0.02 for probabilities, 0.06
   nats.
-- **Consistent but uncertain**: only inside the brackets. These are wide where trainings differ much
-  and where there are few of them, so it says little; it is never counted as reproduced.
-- **Same direction**, only for changes of a score: not as near, but of the same sign, and the
-  95% interval of our mean leaves zero out.
-- The tolerances for τ and scores were set before anything was run. Those for the share of
-  significant τ, for probabilities and for nats, and that zero must be left out for a direction,
-  were set after the first numbers of SST and 20News had been seen.
-- **Not reproduced**: none of these. [Below](#where-we-do-not-agree) stands what is known of every
-  cell that is not reproduced. Fewer than three seeds are not judged.""",
+- **Consistent but uncertain**: only inside the brackets. If trainings are few or differ much, the
+  brackets are wide, so this says little. It never counts as reproduced.
+- **Same direction**, only for changes of a score: further away, but of the same sign, and zero is
+  outside the 95% interval of our mean.
+- **Not reproduced**: none of these. [Where we do not agree](#where-we-do-not-agree) says what is
+  known about each such cell.
+- **Too few seeds**: fewer than three, and not judged.
+- Tolerances for τ and scores were set before anything was run. The others were set after we had
+  seen the first numbers of SST and 20News. So was the rule that zero must be outside the interval
+  for a direction.""",
 )
 FILTER = '<div class="wide-page" id="judgement-filter"></div>\n'
 """Tables take the whole width; `docs/site.js` puts a choice of judgements here."""
@@ -453,8 +454,8 @@ def _added(found: Sequence[Judged]) -> str:
         each.seeds >= judge.SEEDS and abs(each.difference) <= each.softly for each in found
     )
     return (
-        "\nReproduced means within the larger of the tolerance and the interval of our mean. "
-        f"Within the two added up it would be {softer}.\n"
+        "\nA number is reproduced within the larger of the tolerance and the interval of our mean. "
+        f"If we added the two up, {softer} would be.\n"
     )
 
 

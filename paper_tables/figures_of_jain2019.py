@@ -33,22 +33,22 @@ DRAWINGS = (
         "Figure 2: attention against gradients",
         ("tau_gradient",),
         "Kendall τ",
-        "At 1 attention and gradients order the words alike; at 0 they are unrelated.",
+        "At 1, attention and gradients rank the words alike. At 0, they are unrelated.",
     ),
     Drawing(
         "figure-2-leave-one-out",
         "Figure 2 for leave-one-out",
         ("tau_loo",),
         "Kendall τ",
-        "The same with the change of the output without each word. The paper shows it online.",
+        "The same for how much the output changes without each word. The paper shows it online.",
     ),
     Drawing(
         "figure-3",
         "Figure 3: shuffled attention",
         ("tvd_median",),
         "median change of the output",
-        "Mass at the left of the upper rows: peaked attention, too, is shuffled without "
-        "consequence.",
+        "Mass at the left of the upper rows means that even peaked attention can be shuffled "
+        "without consequence.",
         by_weight=True,
     ),
     Drawing(
@@ -56,26 +56,30 @@ DRAWINGS = (
         "Figure 4: the furthest attention with the same prediction",
         ("jsd_exact",),
         "Jensen–Shannon distance",
-        "Exact, where the paper searched. No two distributions are further apart than 0.69.",
+        "The paper searched; these distances are exact. The largest possible one is 0.69.",
     ),
     Drawing(
         "figure-5",
         "Figure 5: the same by the largest weight",
         ("jsd_exact",),
         "Jensen–Shannon distance",
-        "Mass at the right of the upper rows: peaked attention, too, could have been elsewhere.",
+        "Mass at the right of the upper rows means that even peaked attention could be elsewhere.",
         by_weight=True,
     ),
 )
 HEAD = """# Figures of jain2019
 
-Jain and Wallace's Figures 2 to 5 on the corpora of which counts were kept. Each panel is a model;
-where rows have names, they are ranges of the largest weight, with the number of texts beside.
-Texts that are predicted as the first class stand above the line, those of the second below it.
-Each side is as tall as its fullest bin, so compare shapes and not heights.
+Do attention and gradients agree, and does other attention change the prediction? These are Jain and
+Wallace's Figures 2 to 5, for the corpora whose counts are kept.
 
-`heedful study all --report` draws them from `reproduction/histograms.csv` and from nothing else.
-The report of `heedful study jain2019` draws them from your runs.
+| in a panel | means |
+|---|---|
+| above the line, below it | texts predicted as the first class, as the second |
+| height | relative to the fullest bin of each side: compare shapes, not heights |
+| a row with a name | texts whose largest weight is in this range, with their number beside it |
+
+`heedful study all --report` draws the figures from `reproduction/histograms.csv` alone. The report
+of `heedful study jain2019` draws them from your runs.
 """
 
 

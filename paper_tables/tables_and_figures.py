@@ -41,7 +41,9 @@ class Paper:
     at_hand: str = ""
 
 
-SLIDES = "Slides of a lecture were at hand: parts that these do not number are named in words."
+SLIDES = (
+    "We had slides of a lecture on this paper. Parts without a number there are named in words."
+)
 PAPERS = (
     Paper("jain2019", "Jain & Wallace 2019, Attention is not Explanation"),
     Paper("serrano2019", "Serrano & Smith 2019, Is Attention Interpretable?", SLIDES),
@@ -61,7 +63,7 @@ PAPERS = (
     Paper(
         "bastings2020",
         "Bastings & Filippova 2020, The Elephant in the Interpretability Room",
-        f"{SLIDES} The paper argues; it prints no measurements of its own there.",
+        f"{SLIDES} They show arguments, and no measurements of the paper's own.",
     ),
 )
 LICENCE = "Diabetes and Anemia (MIMIC-III needs a licence), CNN (not at hand)"
@@ -465,12 +467,16 @@ PARTS = (
 )
 HEAD = """# Tables and figures of the papers
 
-Where each of them is in Heedful. `heedful study NAME -o report` writes the report of a study, with
-its tables and figures under the names below; the probes are what measures them
-([reference](reference/probes.md)). `heedful study all --report` writes this page from
-`paper_tables/tables_and_figures.py`.
+Where is Table 2 of a paper in Heedful, and what is still missing?
 
-What stands under *still needs* is not here, or not for all of the paper's corpora.
+| column | says |
+|---|---|
+| in the report | its tables and figures in the report of `heedful study NAME -o report` |
+| probes | which [experiments](reference/probes.md) measure it |
+| elsewhere | pages and commands beside the report |
+| still needs | what is missing, for some of the paper's corpora or altogether |
+
+`heedful study all --report` writes this page from `paper_tables/tables_and_figures.py`.
 """
 COLUMNS = ("printed", "shows", "in the report", "probes", "elsewhere", "still needs")
 

@@ -95,9 +95,8 @@ texts are explained, for each MiniLM 100. The rows are in `reproduction/shortcut
 heedful benchmark --part shortcuts -o reproduction/shortcuts.csv
 ```
 
-MiniLM wants a GPU. `python -m tools.carry_shortcuts OUT` writes what its models need there: the
-texts, and MiniLM in half precision. Start this command several times, and the processes share the
-models:
+MiniLM needs a GPU. `python -m tools.carry_shortcuts OUT` writes the files to copy there: the texts,
+and MiniLM in half precision. Processes share the models: start this command several times.
 
 ```text
 heedful benchmark --part shortcuts --models minilm --data-dir OUT/data \\
@@ -116,11 +115,11 @@ probability falls by less than half.
 The answer is explained by sentences and by words. **first**: the share of prompts in which the top
 unit is the needle, or one of its words (precision@1). **rank**: the place of the needle, or of its
 best word; 1 is the top. Explanations that do not fit the model are left out.
-Verification deletes sentences, as `occlusion`, `leave_one_out` and `contextcite` do: these agree
-with it by the way they are made. An interval is empty if all prompts agree, as a few easily do.
+Verification deletes sentences, and so do `occlusion`, `leave_one_out` and `contextcite`: they agree
+with it by construction. If all prompts agree, as a few easily do, the interval has no width.
 
-The models are SmolLM2-135M-Instruct and Qwen2.5-Coder-0.5B-Instruct, measured on a GPU. The rows
-are in `reproduction/needles.csv`, made by this command and the same with `.pretrained/qwen`:
+The models are SmolLM2-135M-Instruct and Qwen2.5-Coder-0.5B-Instruct, measured on a GPU. This
+command, and the same with `.pretrained/qwen`, made the rows in `reproduction/needles.csv`:
 
 ```text
 heedful benchmark --part needles --model .pretrained/smollm2 --prompts 5 --explanations \\
@@ -130,8 +129,8 @@ heedful benchmark --part needles --model .pretrained/smollm2 --prompts 5 --expla
     -o reproduction/needles.csv
 ```
 
-An explanation may find the needle in one model and miss it in another: the last layer's attention
-is first in all prompts of Qwen, and in one of SmolLM2's.
+An explanation may find the needle in one model and miss it in another. The last layer's attention
+puts it first in every prompt of Qwen, but in only one of SmolLM2.
 """
 _VERDICTS = """
 ## The verdict
