@@ -94,25 +94,25 @@ EXHIBITS = (
     Exhibit(
         "bert-tiny",
         "BERT-tiny, which tells questions apart",
-        "A stranger's classifier of two layers, imported from an ONNX file: is a question about a "
-        "text as a whole (generic), or about something in it (directed)? The "
-        "[forty questions](gallery-texts/questions.jsonl) are ours.",
+        "Somebody else's classifier of two layers, imported from an ONNX file. Is a question about "
+        "a text as a whole (generic), or about something in it (directed)? We wrote the "
+        "[forty questions](gallery-texts/questions.jsonl).",
         f"audit .pretrained/bert-tiny {TEXTS}questions.jsonl --quick -o bert-tiny",
     ),
     Exhibit(
         "cloneguard",
         "A guard against injected prompts",
-        "MiniLM with a head of its own, imported from the ONNX file of CloneGuard: the mean of all "
-        "states, then two linear layers. Its last layer is read at every token. The "
-        "[28 lines of instructions](gallery-texts/instructions.jsonl) are ours.",
+        "MiniLM with its own head, imported from CloneGuard's ONNX file. The head takes the mean "
+        "of all states and applies two linear layers, so the last layer is read at every token. We "
+        "wrote the [28 lines of instructions](gallery-texts/instructions.jsonl).",
         f"audit .pretrained/cloneguard {TEXTS}instructions.jsonl --quick --n 12 {FEW} "
         "-o cloneguard",
     ),
     Exhibit(
         "mpnet",
         "MPNet, fine-tuned on generated reviews",
-        "An encoder of twelve layers that adds a bias for each distance to its scores. Its last "
-        "layer is on trial, on a corpus in which a few words decide.",
+        "An encoder of twelve layers that adds a bias for each distance to its attention scores. "
+        "Its last layer is on trial, on a corpus in which a few words decide.",
         f"audit MODEL --quick --n 12 {FEW} -o mpnet",
         "train --pretrained .pretrained/mpnet --corpus planted --param n_train=300 "
         "--param n_dev=60 --param n_test=60 --epochs 2",
@@ -120,9 +120,9 @@ EXHIBITS = (
     Exhibit(
         "qwen",
         "Qwen2.5-Coder, and which sentence its answer comes from",
-        "A language model answers a question about a few sentences. Sentences are on trial instead "
-        "of words: which of them made it write this answer? The "
-        "[passages](gallery-texts/passages.jsonl) are ours.",
+        "A language model answers a question about a few sentences. Which of them made it write "
+        "this answer? Here the units are sentences, not words. We wrote the "
+        "[passages](gallery-texts/passages.jsonl).",
         f"audit .pretrained/qwen {TEXTS}passages.jsonl --label-column none "
         "--text-b-column question --template $'{text}\\n\\nQuestion: {text_b}\\nAnswer:' "
         "--generate 8 --unit sentence --quick --explanations attention,occlusion -o qwen",
@@ -130,9 +130,9 @@ EXHIBITS = (
     Exhibit(
         "translation",
         "A translation model",
-        "An LSTM with attention that writes, trained by Heedful on a toy language whose alignment "
-        "is known. Asked is why it writes the third word of each translation: its attention marks "
-        "the words that decide this. Of whole translations [the answer is no]"
+        "An LSTM with attention that translates a toy language, whose alignment is known. Why does "
+        "it write the third word of each translation? Its attention marks the words that decide "
+        "this. For whole translations [the answer is no]"
         "(howto/audit-a-model-that-writes.md#one-word-or-all-of-them).",
         f"audit MODEL --n 60 --quick --token 3 {FEW} -o translation",
         "train --corpus toytranslation --attention additive --epochs 15 --param n_train=2000 "

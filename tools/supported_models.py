@@ -47,12 +47,12 @@ random model of each family, two layers deep, and asks it about four texts again
 | sdpa | the attached model, where the untouched one computes its attention by `sdpa` |
 
 All are the largest difference over texts and classes (or words), in float32 except for bfloat16.
-An identity error of 0 is the same, bit for bit. An effect of 0 of uniform weights would mean that
-changes do not arrive. *sdpa* is a dash where a family has none. A *site* is one attention in one
+An identity error of 0 means equal, bit for bit. If uniform weights had an effect of 0, changes
+would not arrive. *sdpa* is a dash for families that have none. A *site* is one attention in one
 layer.
 
-*Padding* is where a short text has the answer that it has alone. Heedful chooses right unless
-only left is possible.
+*Padding* is the side on which padding leaves a text's answer as it is. Heedful pads on the right
+unless only the left is possible.
 
 {count} model classes are measured. {exact} of them have an identity error of 0 in float32, and
 {half} in bfloat16.
@@ -72,27 +72,26 @@ each other, give padding exactly 0, and multiply values. Nothing outside of the 
 - **XLNet** reads its last place, so its texts are padded on the left.
 - The output projections of **SqueezeBERT**, **XLNet** and **I-BERT** are no linear maps that can be
   seen: `value_norm` is left out.
-- **Longformer** and **LED**'s encoder look through windows. Their weights are shown as of each
-  token by each other, with all that is outside of a window masked. An edit that puts weight there
-  is refused: the window has no place for it. Tokens with global attention, such as a classifier's
-  first, mix values of another kind. `value_norm` and other methods that need the values are left
-  out there.
-- Half of the heads of **ConvBERT** are a convolution. It is neither shown nor changed, and its
-  output projection takes both halves: `value_norm` is left out. By itself the model reads padding;
-  attached, a text has the answer that it has alone. The table compares with that.
-- **FSMT** is read without a cache, with which its decoder would see the words to come.
-- **Jamba**, **MiniMax** and **Qwen3.5** attend in some layers only. What the others mix, as state
-  spaces or linear attention, is neither shown nor changed.
-- Mixtures of experts, such as **Mixtral**, have an identity error where texts are padded. Padding
-  mixes nothing here, goes to other experts, and sums of other sizes round otherwise.
+- **Longformer** and **LED**'s encoder attend within windows. Their weights are shown as a full
+  matrix in which everything outside the window is masked. An edit that puts weight there is
+  refused. Tokens with global attention, such as a classifier's first, mix other values. Methods
+  that need the values, such as `value_norm`, are left out there.
+- Half of the heads of **ConvBERT** are a convolution, which is neither shown nor changed. The
+  output projection takes both halves, so `value_norm` is left out. On its own the model reads
+  padding; attached, it does not. The table compares with texts that are read alone.
+- **FSMT** is read without its cache, with which the decoder would see the words to come.
+- **Jamba**, **MiniMax** and **Qwen3.5** attend in some layers only. State spaces and linear
+  attention in the other layers are neither shown nor changed.
+- Mixtures of experts, such as **Mixtral**, have an identity error if texts are padded. Padding goes
+  to other experts than in the untouched model, and sums of other sizes round differently.
 - In a module of its own, a score of −5,000 or less counts as **masked**."""
 HEAD = (
     "model class", "sites", "identity error", "uniform weights", "padding", "bfloat16", "sdpa",
 )  # fmt: skip
 REFUSED = """## Refused
 
-These attend by blocks, pools or streams, let padding into their answers, or embed something other
-than tokens. Heedful says so before it measures anything."""
+These attend by blocks, pools or streams, read padding, or embed something other than tokens.
+Heedful says so before it measures anything."""
 REFUSED_HEAD = ("what Heedful says", "model classes")
 KINDS = {
     "encoders": (
