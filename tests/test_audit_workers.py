@@ -171,7 +171,7 @@ def test_another_model_than_this_process_has_is_refused(run: Run, tmp_path: Path
         with pytest.raises(HeedfulError, match="another model or other texts"):
             work(tmp_path, ONE_THREAD)
         lost = workers.BatchWork(made.reopening, "audit-0", tmp_path / "none", (0,))
-        with pytest.raises(HeedfulError, match="not to be seen by this worker"):
+        with pytest.raises(HeedfulError, match="this worker cannot see the folder"):
             lost(tmp_path, ONE_THREAD)
 
 

@@ -207,7 +207,7 @@ def test_a_query_that_is_no_token_has_a_name() -> None:
 def test_the_page_holds_the_weights() -> None:
     """As bytes, each off by at most 0.004; the notes of what was cut stand beside them."""
     view = heedful.head_view((tiny_hf(), word_pieces()), TEXT, OTHER, max_length=10)
-    assert view.notes == ("4 words are more than the model reads, and were cut.",)
+    assert view.notes == ("the text is longer than the model reads: 4 words were cut off.",)
     data = parse(page_of(view)).blob("heads")
     found = (np.frombuffer(base64.b64decode(data["weights"]), np.uint8) / 255.0) ** 2
     wanted = np.concatenate([view.weights[site["name"]].ravel() for site in data["sites"]])

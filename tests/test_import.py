@@ -167,7 +167,7 @@ def test_activations_that_are_rounded_too_are_left_out_of_the_comparison(
     )
     word_pieces().save_pretrained(small.parent)
     done = import_model(small, tmp_path / "to")
-    rounding = next(note for note in done.notes if "multiplied with" in note)
+    rounding = next(note for note in done.notes if "rounds activations" in note)
     assert float(rounding.rpartition(" ")[2].rstrip(".")) < 1e-4 < done.difference
 
 
@@ -405,7 +405,7 @@ def test_models_of_packages(name: str, kind: str, off: float | None, tmp_path: P
         assert len(head_view(str(place), TEXT).weights) == 12
         return
     assert off is not None and done.difference < off and done.agreement == 1.0
-    exact = [note.split()[-1] for note in done.notes if "multiplied with" in note]
+    exact = [note.split()[-1] for note in done.notes if "rounds activations" in note]
     assert all(float(number.rstrip(".")) < 1e-4 for number in exact)
     if "Sequence" in kind:
         found = explain(str(place), TEXT, explanations=["attention", "decompx", "lrp"])

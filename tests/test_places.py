@@ -501,7 +501,7 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "written": (masked, "a [MASK]", {"generate": 3}, "takes no generate"),
     "at a mask": (masked, "a [MASK]", {"at": "a"}, "takes no at: leave it .--at. out"),
     "chat": (masked, "a [MASK]", {"chat": True}, "leave --chat out"),
-    "nothing else": (masked, "[MASK]", {}, "no word beside what is asked about"),
+    "nothing else": (masked, "[MASK]", {}, "no word besides the ones asked about"),
     "no such word": (tagger, "a film", {"at": "plot"}, "'plot' .--at. is no word of"),
     "half a word": (tagger, "unlikely", {"at": "like"}, "is no word of"),
     "no such number": (tagger, "a film", {"at": 3}, "has 2 words and no word 3"),

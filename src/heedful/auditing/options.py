@@ -198,7 +198,7 @@ class Running:
             )
         if self.engine is not None and budget is not None:
             raise HeedfulError(
-                "give either --engine or --budget: a budget is of the time of one process."
+                "give either --engine or --budget: a budget limits the time of one process."
             )
         store = store if base.store is None else base.store
         return replace(base, budget=budget, store=store, by_token=base.by_token and self.by_token)

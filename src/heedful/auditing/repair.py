@@ -213,8 +213,8 @@ def _train_elsewhere(work: RepairWork, plan: Grid, store: Store, machine: Machin
     failures = run_jobs(todo, store, machine, work.engine.chosen(machine.device))
     if failures:
         raise HeedfulError(
-            f"{failures[0].job.title} was not done ({failures[0].reason}): what was done is kept, "
-            f"so mend this and start again."
+            f"{failures[0].job.title} was not done ({failures[0].reason}): what was done is kept. "
+            f"Fix this and run the command again."
         )
 
 

@@ -52,8 +52,8 @@ class BatchWork:
     def __call__(self, place: Place, machine: Machine) -> None:
         if not self.folder.is_dir():
             raise HeedfulError(
-                f"the folder {self.folder} is not to be seen by this worker: the store must be one "
-                f"that all machines share."
+                f"this worker cannot see the folder {self.folder}: use a store that all machines "
+                f"share."
             )
         set_up(machine)
         trial, _ = _opened(self.reopening, place, machine.device)
@@ -118,7 +118,7 @@ class Workers:
         if failures:
             raise HeedfulError(
                 f"{len(failures)} of {len(jobs)} batches were not measured "
-                f"({failures[0].reason}): what was measured is kept, so mend this and start again."
+                f"({failures[0].reason}): what was measured is kept. Fix this and run it again."
             )
 
 
@@ -170,6 +170,6 @@ def _absolute(data: str | Path | None) -> str | None:
 
 def _in_memory(what: str, instead: str) -> HeedfulError:
     return HeedfulError(
-        f"workers open everything again, and cannot be given a {what} in memory: give {instead}, "
+        f"each worker opens everything itself and cannot get a {what} in memory: give {instead}, "
         f"or leave the engine out."
     )

@@ -287,7 +287,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     say(f"document: {checkout.DOCUMENT}")
     say(f"findings: {checkout.FINDINGS}")
     say(f"figures: {checkout.FIGURES}")
-    say(f"where everything is: {checkout.PLACES}")
+    say(f"tables and figures: {checkout.PLACES}")
 
 
 def from_checkout(name: str) -> Any:

@@ -240,7 +240,7 @@ def _params(texts: list[str], names: Iterable[str]) -> dict[str, dict[str, Any]]
     for term, own in dotted_parameters(texts, "--term-param").items():
         if term not in values:
             raise HeedfulError(
-                f"--term-param is of {term!r}, and there is no --term {term}: add it."
+                f"--term-param names {term!r}, but there is no --term {term}: add it."
             )
         values[term] = own
     return values

@@ -27,13 +27,13 @@ STATISTICS = {
 }
 """A printed statistic in words, in the order of the columns."""
 LENGTHS = (
-    "Length in words, of training texts; of two texts, the one that is attended. “Words known” "
-    "counts the four special ones too. Sizes are by class where the paper has them so. Texts that "
-    "a dev split takes away are not in training."
+    "Lengths are in words, of training texts; of a pair, of the text that is attended. “Words "
+    "known” includes the four special ones. Sizes are by class if the paper’s are. Training texts "
+    "exclude those of the dev split."
 )
 OVER_ALL = (
-    "Words and sentences in a text: mean (standard deviation) over all splits; blank where the "
-    "texts were not carried along."
+    "Words and sentences in a text: mean (standard deviation) over all splits; blank if the "
+    "texts are missing."
 )
 NAMED = {
     "jain2019": ("1", LENGTHS),

@@ -185,7 +185,7 @@ def _encoded(
     if unseen([row]):
         raise HeedfulError("the model's tokenizer finds no word in the text: write some.")
     batch = Batch(("text",), {side: pad([row]) for side, row in rows.items()}, torch.tensor([-1]))
-    cut = f"{lost} words are more than the model reads, and were cut."
+    cut = f"the text is longer than the model reads: {lost} words were cut off."
     return batch, sides, (cut,) if lost else ()
 
 

@@ -188,8 +188,8 @@ class Asked:
         """The same model with this text alone: a list is one of documents."""
         if not isinstance(text, str) and self.reading.unit != DOCUMENT:
             raise HeedfulError(
-                f"a list of texts is one of documents, and the unit is {self.reading.unit}: give "
-                f"one text, or --unit document."
+                f"a list of texts needs --unit document, and the unit is {self.reading.unit}: give "
+                f"one text, or that option."
             )
         if text_b is not None and self.pairs == NEVER:
             raise HeedfulError(f"{self.name} reads one text: leave the second out.")
@@ -273,5 +273,5 @@ def _plain(reading: Reading) -> Reading:
 
 def _cut(lost: int, unit: str) -> tuple[str, ...]:
     """Empty where nothing was cut."""
-    sentence = f"the last {lost} words are more than the model reads, and were cut."
+    sentence = f"the text is longer than the model reads: its last {lost} words were cut off."
     return (by_unit(sentence, unit),) if lost else ()

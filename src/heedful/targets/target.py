@@ -335,7 +335,7 @@ def finish(subject: AuditTarget, data_digest: str) -> AuditTarget:
     if len(gone) == len(subject):
         if all(row.read_at is not None for row in subject.rows):
             raise HeedfulError(
-                f"{subject.source} has no word beside what is asked about: give longer texts."
+                f"{subject.source} has no word besides the ones asked about: give longer texts."
             )
         raise HeedfulError(
             f"the model's tokenizer finds no word in {subject.source}: check the text column."

@@ -91,6 +91,6 @@ def check_fit(source: Path, fit: Fit, allowed: float) -> None:
     if not fit.share <= allowed or fit.agreement < AGREEING:
         raise HeedfulError(
             f"the weights of {source.name} were read and give other logits (by up to "
-            f"{fit.largest:.3g}, {fit.agreement:.0%} decided alike): its layers or its head are "
-            f"others than those that are known, save the model with save_pretrained."
+            f"{fit.largest:.3g}, {fit.agreement:.0%} decided alike): its layers or its "
+            f"head are not among the known ones, so save the model with save_pretrained."
         )

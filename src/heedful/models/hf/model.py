@@ -161,7 +161,7 @@ class HuggingFace(nn.Module):
             )
         if any(is_windowed(site.module) for site in self._sites):
             raise HeedfulError(
-                f"{type(self.module).__name__} fills texts up to its windows: its states cannot be "
+                f"{type(self.module).__name__} pads texts to full windows: its states cannot be "
                 "followed from token to token."
             )
         inputs = inputs_of(batch, self._form)

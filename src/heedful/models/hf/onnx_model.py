@@ -65,10 +65,10 @@ def from_onnx(source: Path, folder: Path, tokenizer: Path, labels: tuple[str, ..
         _tokenizer(tokenizer, graph.inputs).save_pretrained(folder)
     notes = []
     if graph.quantised:
-        notes.append("the file's weights have 8 bits; the folder's are the same numbers in 32.")
+        notes.append("the file's weights have 8 bits; the folder has the same numbers in 32 bits.")
     if unrounded is not None:
         notes.append(
-            "the file also rounds what its weights are multiplied with to 8 bits; without this "
+            "the file also rounds activations to 8 bits; without this rounding "
             f"its logits differ from the folder's by at most {fit.largest:.2g}."
         )
     return Imported(
@@ -159,7 +159,7 @@ def _embeddings(weights: Weights, source: Path) -> Tensor:
 
 def _unknown(source: Path) -> HeedfulError:
     return HeedfulError(
-        f"{source.name} is no BERT, DistilBERT or RoBERTa with a classifier that is known "
+        f"{source.name} is not a BERT, DistilBERT or RoBERTa with a known classifier "
         f"(transformers' own, or linear layers on pooled states): save the model it was exported "
         f"from with save_pretrained."
     )

@@ -301,7 +301,7 @@ TOKENS = Words(
     "right by all models shown and in the middle by the first model’s mean over tokens; of a long "
     "one, its beginning. First seed.",
     "Probability of the predicted class by single tokens",
-    "What single tokens say was not measured.",
+    "The probe of single tokens was not run.",
 )
 
 
@@ -364,12 +364,12 @@ EXAMPLES: Mapping[str, Choose] = {
 MORE_TOKENS = Words(
     "token_examples",
     "The predicted class by one token alone, five texts (tutek2020, Figures 3 to 7)",
-    "As above, for other texts that all models shown read right. In turn: the one with the lowest "
-    "mean over its tokens; those with the highest and the lowest confidence; the longest, of which "
-    "the beginning is shown; and the one of which all others are surest against the first model. "
-    "The paper chose its texts by hand.",
+    "As above, for other texts that all models shown classify correctly: the one with the lowest "
+    "mean over its tokens; those with the highest and the lowest confidence; the beginning of the "
+    "longest; and the one of which all others are surest against the first model. The paper chose "
+    "its texts by hand.",
     "Probability of the predicted class by single tokens",
-    "What single tokens say was not measured.",
+    "The probe of single tokens was not run.",
 )
 
 

@@ -110,7 +110,7 @@ export class Panel {
     this.told = new AnswerView({ words: answer.words, tokens: answer.tokens, maps,
       ask: (key) => this.column.byToken(key) }, this.told);
     fill(this.answers, make("p", { class: "caption" },
-      "Choose a token. Explained is its own probability, after the tokens before it, with the learned attention."),
+      "Choose a token to explain its own probability, given the tokens before it and the learned attention."),
     this.told.element);
   }
 
