@@ -162,7 +162,7 @@ class Running:
     address: str | None = keyword("host:port of a running Ray cluster, or 'auto'.")
     gpu_fraction: float | None = keyword("Share of a GPU per worker (the usual: 0.25).")
     by_token: bool = keyword(
-        "Also explain each token of the answers that the page shows with maps (at most twelve).",
+        "Explain answers token by token, for the texts that the page shows with maps (at most 12).",
         True,
     )
 

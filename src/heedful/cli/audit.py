@@ -67,7 +67,7 @@ def audit(
     ),
     measured: MeasureOptions = MeasureOptions(),
     by_token: bool = option(
-        "Explain each token of the answers that the page shows with maps.",
+        "Explain answers token by token, for the texts that the page shows with maps.",
         True,
         "--by-token/--no-by-token",
         panel=MEASURED,

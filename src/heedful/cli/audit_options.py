@@ -62,11 +62,11 @@ class ModelOptions:
         "Answers of a language model by label: positive= good,negative= bad", panel=MODEL
     )
     template: str = option(
-        "Prompt of a language model; {text_b} in it is the second text, {mask} a mask.",
+        "Prompt of a language model, with {text}; {text_b} is the second text, {mask} a mask.",
         "{text}",
         panel=MODEL,
     )
-    at: str | None = option("Word whose label to explain, or its number, from 1.", panel=MODEL)
+    at: str | None = option("Word whose label to explain, or its number (from 1).", panel=MODEL)
     chat: bool = option("Ask through the tokenizer's chat template.", False, "--chat", panel=MODEL)
     answer: str | None = option("Answer of a model that writes, to explain.", panel=MODEL)
     contrast: str | None = option("Another answer: why not this one?", panel=MODEL)
@@ -84,7 +84,7 @@ class ModelOptions:
         panel=MEASURED,
     )
     separator: str = option(
-        "What joins the documents of a list, with --unit document. [default: a blank line]",
+        "Text between the documents of a list (--unit document). [default: a blank line]",
         "\n\n",
         panel=MEASURED,
         show_default=False,

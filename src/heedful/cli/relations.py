@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def relations(
     model: ModelArgument,
     file: Path | None = argument(
-        "Dependencies as .conllu, or coreference as .conll, .gold_conll or .jsonl; left out, "
-        "generated sentences.",
+        "Dependencies as .conllu, or coreference as .conll, .gold_conll or .jsonl. "
+        "[default: generated sentences]",
         None,
     ),
     csv: Path | None = option("Also write every head and position, by half."),

@@ -51,7 +51,7 @@ class Reading:
     unit: str = keyword(
         "What is scored and removed: token, word, sentence, line, paragraph or document.", WORD
     )
-    separator: str = keyword("What joins the documents of a list, with unit='document'.", "\n\n")
+    separator: str = keyword("Text between the documents of a list (unit='document').", "\n\n")
     trained: Mapping[str, Any] = keyword(
         "Facts of the corpus that a fine-tuned model was trained on; a run brings them itself.", {}
     )
