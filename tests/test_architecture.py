@@ -109,7 +109,7 @@ def test_an_audit_passes_through_few_modules() -> None:
     seen = subprocess.check_output([sys.executable, str(ROOT / "tests" / "passed.py")], text=True)
     modules = seen.split()
     assert "heedful.auditing.measure" in modules and "heedful.verdict.verdict" in modules
-    assert len(modules) <= 120, modules
+    assert len(modules) <= 128, modules
 
 
 def test_layers_are_those_of_the_contract_and_hold_every_package() -> None:

@@ -161,7 +161,7 @@ def test_words_stand_where_they_are_said_to(of_bert: Audit, of_run: Audit) -> No
 def test_of_very_many_texts_only_the_first_measured_are_kept(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("heedful.auditing.audit"), "MOST_TEXTS", 3)
+    monkeypatch.setattr(import_module("heedful.auditing.trial"), "MOST_TEXTS", 3)
     least = replace(SPEC, only=("uniqueness",), explanations=("attention",))
     found = audit(run, None, least)
     assert found.rows["example"].nunique() == 16

@@ -108,6 +108,8 @@ def test_no_explanation_is_made_by_masking() -> None:
     from heedful.attributions import SALIENCIES
 
     for each in aopc.EXPLANATIONS:
+        if each.make is evenly:  # it begins at zero
+            continue
         uses = SALIENCIES[each.name].uses or ()
         made = {each.params.get(name[1:], name) if name[:1] == "=" else name for name in uses}
         assert "mask" not in made and not any(name[:1] == "=" for name in made), each.name

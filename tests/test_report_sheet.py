@@ -34,7 +34,7 @@ def unpacked(page: str, name: str) -> str:
 
 def rendered(sheet: Sheet) -> str:
     parts = {"title": "T", "kicker": "K", "scope": HOSTILE, "grid": None, "audit": None}
-    return sheet.render("page.html", **parts, study=None, examples=False, chapters=[])
+    return sheet.render("page.html", **parts, study=None, examples=False, chapters=[], asked=False)
 
 
 def test_modules_keep_their_names_to_themselves(monkeypatch: pytest.MonkeyPatch) -> None:

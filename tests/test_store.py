@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
-from heedful.store import Run, Store, canonical, pack, run_key, unpack
+from heedful.store import Run, Store, canonical, make_folder, pack, run_key, unpack
 
 FACTS = {"piece": "demo", "seed": 1}
 
@@ -204,3 +205,22 @@ def test_a_record_lists_no_file_outside_its_folder(tmp_path: Path, place: str) -
     path.write_text(json.dumps(record))
     with pytest.raises(HeedfulError, match="no file of a run"):
         store.open(key)
+
+
+def test_a_folder_that_is_tidied_up_meanwhile_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`mkdir` finds it there, and a moment later it is gone."""
+    made, found = Path.mkdir, [True]
+
+    def mkdir(path: Path, *given: Any, **options: Any) -> None:
+        if found.pop() if found else False:
+            raise FileExistsError(path)
+        made(path, *given, **options)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    make_folder(tmp_path / "a/b")
+    assert (tmp_path / "a/b").is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError):
+        make_folder(tmp_path / "file")

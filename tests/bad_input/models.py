@@ -206,9 +206,9 @@ BAD: dict[str, Bad] = {
     "an empty config": broken(filled("config.json", b"{}"), SAVED),
     "a config of another kind of model": broken(config(model_type="nonesuch"), SAVED),
     "an architecture that does not classify": broken(
-        config(architectures=["BertForMaskedLM"]), "sequence classification"
+        config(architectures=["BertForNextSentencePrediction"]), "ForSequenceClassification"
     ),
-    "no architecture": broken(config(architectures=None), "sequence classification"),
+    "no architecture": broken(config(architectures=None), "ForSequenceClassification"),
     "architectures that are a number": broken(config(architectures=7), SAVED),
     "a config of other sizes": broken(config(hidden_size=32), SAVED),
     "a config with text for a size": broken(config(hidden_size="wide"), SAVED),

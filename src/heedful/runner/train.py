@@ -20,7 +20,7 @@ from heedful.progress import Progress, silent
 from heedful.registry import Registry
 from heedful.runner.machine import Machine
 from heedful.specs import ModelSpec, TrainSpec
-from heedful.store import Run, Store, file_digest, run_key
+from heedful.store import Run, Store, file_digest, make_folder, run_key
 from heedful.training import TERMS, Encoded, Objective, train
 from heedful.training.loop import VERSION
 from heedful.types import Model
@@ -190,7 +190,7 @@ def _lock(path: Path, wait: bool) -> int | None:
     kind = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
     while True:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
         except FileNotFoundError:  # the last owner tidied up in between
             continue

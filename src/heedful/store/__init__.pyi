@@ -1,3 +1,4 @@
+from heedful.store.files import make_folder as make_folder
 from heedful.store.files import refusals as refusals
 from heedful.store.files import whole_file as whole_file
 from heedful.store.files import whole_path as whole_path

@@ -114,6 +114,16 @@ def entries(folder: Path) -> Iterator[str]:
             yield inside.relative_to(folder).as_posix()
 
 
+def make_folder(path: Path) -> None:
+    """There, whoever else makes it or tidies it up at the same time."""
+    while True:
+        try:
+            return path.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            if path.exists():  # else somebody has removed it since
+                raise
+
+
 def discard(path: Path) -> None:
     """Remove a folder or a file. It changes its name first: whoever still writes in it must
     fail, not finish with half of its files."""

@@ -21,7 +21,15 @@ from typing import Any
 import pandas as pd
 
 from heedful.errors import HeedfulError
-from heedful.store.files import copy_tree, discard, refusals, sync, sync_tree, unfinished
+from heedful.store.files import (
+    copy_tree,
+    discard,
+    make_folder,
+    refusals,
+    sync,
+    sync_tree,
+    unfinished,
+)
 from heedful.store.run import (
     KEY,
     RECORD,
@@ -175,7 +183,7 @@ class Store:
         """A folder for unfinished work on a run (checkpoints); gone once the run is there."""
         path = self._scratch / key
         with self._writing(key):
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
         return path
 
     @contextmanager
