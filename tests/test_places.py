@@ -169,6 +169,17 @@ def test_the_model_chooses_a_word_where_none_is_named(seed: int) -> None:
         assert "first word that the model labels other than O" in target.notes[0]
 
 
+def test_labelled_words_are_those_of_the_data_whatever_is_on_trial() -> None:
+    """Tokens, or words that are cut otherwise, do not count as the row's words do."""
+    halves: dict[str, Any] = {
+        "words": lambda text: ((0, len(text) // 2), (len(text) // 2, len(text)))
+    }
+    for options in ({}, {"unit": "token"}, halves):
+        with open_target(tagger(), TAGGED, **WORDS, **options) as target:
+            said = [each.texts["a"][slice(*each.asked or ())] for each in target.documents]
+            assert said == ["plots", "good", "story", "plot"]
+
+
 def test_words_are_named_by_the_user_or_the_data() -> None:
     text = "a plot is a plot , not a do-like plot"
     wanted = {"plot": [2, 6], "not a": [19, 24], 3: [7, 9], "6": [17, 18], "do-like": [25, 32]}

@@ -69,7 +69,7 @@ def _by_word(row: Row, number: int, table: Table, columns: Mapping[str, str]) ->
         record = record_of({**own, columns["label"]: label}, number, table, columns)
         if record is not None and record.labels != (OUTSIDE,):
             name = f"{record.id}-{place}"
-            yield replace(record, id=name, words={"a": spans}, position=place)
+            yield replace(record, id=name, words={"a": spans}, position=spans[place - 1])
 
 
 def _list_of(row: Row, column: str, where: str) -> Sequence[Any]:
