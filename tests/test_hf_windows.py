@@ -14,7 +14,7 @@ from heedful.attributions import explain
 from heedful.errors import HeedfulError
 from heedful.experiments import ForwardBatch, head_effects, head_means, null_space
 from heedful.interventions import custom, permute, put_out, uniform
-from heedful.models import attach
+from heedful.models import attach, span
 from heedful.types import Edit, Keep
 from reference.windows import weights as weights_by_hand
 from test_hf_forward import answer, arguments, everywhere, real, same
@@ -145,6 +145,16 @@ def test_attaching_twice_is_attaching_once() -> None:
         with attach(module, FILLERS) as two:
             assert torch.equal(two(batch, everywhere(two, uniform())).logits, expected)
         assert torch.equal(one(batch, everywhere(one, uniform())).logits, expected)
+
+
+def test_questions_are_refused_in_a_sentence() -> None:
+    """A reader of Longformer asserts that each text has three separators."""
+    module = tiny_hf("Longformer", "span", sep_token_id=END)
+    with (
+        pytest.raises(HeedfulError, match="LongformerForQuestionAnswering cannot run on two short"),
+        attach(module, FILLERS, span),
+    ):
+        pass
 
 
 def test_dropout_draws_what_it_would_draw() -> None:

@@ -60,6 +60,12 @@ class AttentionCall:
     written: bool = False
 
 
+_FAILURES = (
+    ValueError, RuntimeError, IndexError, TypeError, AttributeError,
+    AssertionError,  # Longformer wants three separators around a question
+)  # fmt: skip
+
+
 def _searched(module: Any, inputs: Inputs) -> tuple[_Search, Any]:
     search = _Search(inputs.sides)
     try:
@@ -72,7 +78,7 @@ def _searched(module: Any, inputs: Inputs) -> tuple[_Search, Any]:
             search,
         ):
             output = module(**inputs.arguments)
-    except (ValueError, RuntimeError, IndexError, TypeError, AttributeError) as error:
+    except _FAILURES as error:
         raise HeedfulError(
             f"{type(module).__name__} cannot run on two short texts ({first_sentence(error)}): "
             "fix its configuration (often pad_token_id) before attaching it."
