@@ -481,6 +481,13 @@ def test_an_audit_shows_what_was_asked(tmp_path: Path) -> None:
     assert '<bdi class="asked" title="– asked about">plots</bdi>' in page and "framed" in page
 
 
+def test_a_model_is_opened_with_its_mask_as_the_template_writes_it(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "masked", name="Bert", task="masked", vocab_size=30)
+    for mask in ("{mask}", "[MASK]"):
+        with open_asked(folder, template=f"{{text}} is {mask}") as asked:
+            assert asked.about("a dull film").documents[0].asked == (15, 21)
+
+
 @pytest.mark.slow
 def test_the_live_page_asks_about_each_text(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")

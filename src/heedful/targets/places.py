@@ -200,7 +200,7 @@ def mask_of(loaded: Loaded) -> str:
 def with_place(loaded: Loaded, loading: Loading, text: str) -> str:
     """A text of ours with what the model is asked about."""
     named = [word for word in (loading.at, loading.answer) if isinstance(word, str)]
-    if loaded.kind == MASKED and MASK not in loading.template:
+    if loaded.kind == MASKED and not any(m in loading.template for m in (MASK, mask_of(loaded))):
         return text.replace("good", mask_of(loaded))
     if loaded.kind in (TAGGER, READER) and named:
         return f"{text} It is about {named[0].strip()}."
