@@ -265,6 +265,19 @@ def test_references_with_unknown_words_are_left_out(store: Store) -> None:
     assert target.dropped[why] == len(split) - len(known)
 
 
+def test_words_that_are_cut_are_words_of_what_is_read(run: Run, store: Store) -> None:
+    """A reference is none of them, and has as much room as its text with a start and an end."""
+    split = split_of(run, store)
+    with open_target(run, n=1) as target:
+        index = list(split.ids).index(target.ids[0])
+    words, room = len(split.surface(index)), len(split.tokens["b"][index]) - 2
+    assert words + 2 > room
+    with open_target(run, n=1, max_length=room) as target:
+        cut = target.truncated
+        assert (cut.texts, cut.of_texts) == (1, 1)
+        assert (cut.words, cut.of_words) == (words + 2 - room, words)
+
+
 def test_a_head_view_shows_what_was_written(run: Run) -> None:
     view = heedful.head_view(run, "the dog sees a cat .", target="lo belu un")
     (site,) = view.sites

@@ -41,6 +41,7 @@ from heedful.targets.document import (
     Document,
     Row,
     Span,
+    Truncation,
     framed,
     on_trial,
     pad,
@@ -111,16 +112,12 @@ def _classifier(
 ) -> AuditTarget:
     loading.refuse(f"run {run.key}", "label", "label_words", "template", *ANSWERING)
     documents, rows = read_texts(run, prepared, data, reading, longest(loading))
-    cut = (
-        (row, document, words_lost(row, document) > 0)
-        for row, document in zip(rows, documents, strict=True)
-    )
     draft = AuditTarget(
         restored(run, loading.best_device).to(loading.torch_dtype),
         documents.items,
         prepared.labels,
         rows,
-        truncation(cut),
+        _truncated(rows, documents),
         documents.source,
         run.spec.name,
         loading.best_device,
@@ -235,7 +232,9 @@ def read_answers(
     if loading.answer is None and loading.generate is None and "b" in read[0].texts:
         read = _with_references(read, writer)
     encoded = encode_answers(writer, read.items, loading, reading.seed)
-    return read, replace(encoded, documents=DiskList.of(map(alone, encoded.documents), DOCUMENTS))
+    documents = DiskList.of(map(alone, encoded.documents), DOCUMENTS)
+    truncated = _truncated(encoded.rows, documents)  # of what is read, without references
+    return read, replace(encoded, documents=documents, truncated=truncated)
 
 
 def _with_references(read: Documents, writer: RunWriter) -> Documents:
@@ -287,6 +286,11 @@ def read_texts(
 def words_lost(row: Row, document: Document) -> int:
     """Every word is one token, so a text was cut where it has fewer tokens than words."""
     return len(document.atoms["a"]) - int(row.mask.sum())
+
+
+def _truncated(rows: Iterable[Row], documents: Iterable[Document]) -> Truncation:
+    pairs = zip(rows, documents, strict=True)
+    return truncation((row, each, words_lost(row, each) > 0) for row, each in pairs)
 
 
 def reads_pairs(run: Run) -> bool:
