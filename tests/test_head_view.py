@@ -254,6 +254,7 @@ def test_texts_in_a_list_are_refused() -> None:
         ("Bert", {"text": " "}, "the text is empty"),
         ("Bert", {"text": TEXT, "text_b": ""}, "the text_b is empty"),
         ("Bert", {"text": TEXT, "template": "{text} It was"}, "leave it out"),
+        ("GPT2", {"text": TEXT, "template": "{text_b} {text}"}, "leave {text_b} out"),
         ("Bert", {"text": TEXT, "label": "good"}, "no keyword 'label'"),
         ("Bert", {"text": TEXT, "layres": 3}, "no keyword 'layres'"),
     ],

@@ -21,7 +21,7 @@ from heedful.errors import HeedfulError
 from heedful.targets.document import Document, Row, Span, pad
 from heedful.targets.documents import documents_of, find_records
 from heedful.targets.open import hugging_face, is_own, open_target, own_writer
-from heedful.targets.options import ANSWERING, Loading, Prompt, Reading, reading_and_loading
+from heedful.targets.options import ANSWERING, SECOND, Loading, Prompt, Reading, reading_and_loading
 from heedful.targets.pretrained import (
     BLANK,
     CAUSAL,
@@ -129,6 +129,11 @@ def open_texts(
 
 def _loaded(model: Any, reading: Reading, loading: Loading) -> Loaded:
     loading.refuse("a look at attention", "label", "label_words", "label_map", *ANSWERING)
+    if loading.prompt.holds_b:
+        raise HeedfulError(
+            f"a look at attention puts no second text into a template: leave {SECOND} out of "
+            f"--template."
+        )
     return hugging_face(model, reading, loading, asked=False)
 
 
