@@ -28,7 +28,14 @@ from heedful.perturbations import removed
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.targets import AuditTarget, grouped, open_target, read_documents, split_words
+from heedful.targets import (
+    AuditTarget,
+    grouped,
+    open_asked,
+    open_target,
+    read_documents,
+    split_words,
+)
 from heedful.units import UNITS, by_unit
 from heedful.verdict import Settings, card
 from heedful.words import to_words, word_mask
@@ -304,6 +311,19 @@ def test_a_model_whose_tokens_are_words_reads_longer_units(run: Run) -> None:
     cut_short = [{"text": "good film. " * 40}]
     with open_target(run, cut_short, unit="sentence", max_length=10, **names) as one:
         assert one.truncated.texts == 1 and "sentences were lost" in " ".join(one.notes)
+
+
+def test_what_one_text_lost_is_counted_by_its_unit(store: Store, tmp_path: Path) -> None:
+    """Eight tokens are read, two sentences of four."""
+    rows = [f"It was {word}. A {n}. film.,{word}" for n in range(6) for word in ("bad", "good")]
+    (tmp_path / "a.csv").write_text("\n".join(["text,label", *rows]), encoding="utf8")
+    corpus = prepare(default_spec("file", path=str(tmp_path / "a.csv"), dimension=8), store)
+    recipe = Recipe(ModelSpec(hidden=8), TrainSpec(epochs=1), 0)
+    run = trained(store, corpus, recipe, Machine())
+    for unit, lost in (("word", "8 words"), ("sentence", "2 sentences")):
+        with open_asked(run, unit=unit, max_length=10, device="cpu") as asked:
+            notes = asked.about("It was bad. " * 4).notes
+            assert f"the last {lost} are more than the model reads, and were cut." in notes
 
 
 def test_every_unit_is_told() -> None:

@@ -30,8 +30,8 @@ from heedful.targets.run import (
     read_answers,
     read_texts,
     reads_pairs,
+    truncated,
     unknown_note,
-    words_lost,
     writes,
 )
 from heedful.targets.target import AuditTarget, unseen
@@ -232,7 +232,7 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
             else:
                 documents, rows = read_texts(run, prepared, [texts], reading, longest(loading))
                 document, row = documents[0], rows[0]
-            lost = words_lost(row, document)
+            lost = truncated([row], [document]).words
             return document, row, (*unknown_note([row]), *_cut(lost, reading.unit))
 
         name = f"{subject.family} on {corpus_name(prepared.run)}"

@@ -117,7 +117,7 @@ def _classifier(
         documents.items,
         prepared.labels,
         rows,
-        _truncated(rows, documents),
+        truncated(rows, documents),
         documents.source,
         run.spec.name,
         loading.best_device,
@@ -233,8 +233,8 @@ def read_answers(
         read = _with_references(read, writer)
     encoded = encode_answers(writer, read.items, loading, reading.seed)
     documents = DiskList.of(map(alone, encoded.documents), DOCUMENTS)
-    truncated = _truncated(encoded.rows, documents)  # of what is read, without references
-    return read, replace(encoded, documents=documents, truncated=truncated)
+    cut = truncated(encoded.rows, documents)  # of what is read, without references
+    return read, replace(encoded, documents=documents, truncated=cut)
 
 
 def _with_references(read: Documents, writer: RunWriter) -> Documents:
@@ -288,7 +288,7 @@ def words_lost(row: Row, document: Document) -> int:
     return len(document.atoms["a"]) - int(row.mask.sum())
 
 
-def _truncated(rows: Iterable[Row], documents: Iterable[Document]) -> Truncation:
+def truncated(rows: Iterable[Row], documents: Iterable[Document]) -> Truncation:
     pairs = zip(rows, documents, strict=True)
     return truncation((row, each, words_lost(row, each) > 0) for row, each in pairs)
 
