@@ -161,6 +161,23 @@ def test_a_prefix_is_shared_only_where_all_of_it_is_kept() -> None:
             close(model(blind, keep=Keep(weights=False)).logits, wanted)
 
 
+def test_keys_that_depend_on_the_length_of_a_text_are_not_shared() -> None:
+    """LongRoPE has other factors from 11 tokens on."""
+    factors = {"short_factor": [1.0, 1.0], "long_factor": [3.0, 5.0], "factor": 4.0}
+    rope = {"rope_type": "longrope", "rope_theta": 1e4, "original_max_position_embeddings": 10}
+    sizes = {"max_position_embeddings": 40, "original_max_position_embeddings": 10}
+    module = tiny_hf("Llama", "language", double=True, rope_parameters=rope | factors, **sizes)
+    whole = hf_batch((12,))
+    part = whole.texts["a"].map(lambda each: each[:, :9] if each.ndim == 2 else each - 5)
+    texts = [whole, replace(whole, texts={"a": part})]
+    with attach(module, FILLERS) as model, torch.no_grad():
+        wanted = [model(each, keep=Keep(weights=False)).logits for each in texts]
+        with shared_prefixes():
+            found = [model(each, keep=Keep(weights=False)).logits for each in texts]
+    for ours, theirs in zip(found, wanted, strict=True):
+        close(ours, theirs)
+
+
 def causal(name: str) -> Any:
     """Mistral with a window of four tokens."""
     if name == "Llama":

@@ -3,8 +3,8 @@
 Inside of `shared_prefixes`, a decoder that is asked about one text after the other keeps the keys
 and values of the last one, as transformers does it for writing, and goes on from where the next
 text parts from it. In a sorted order of texts this walks the tree of their beginnings, and never
-holds more than one text's. A decoder whose cache forgets (sliding windows) or holds something
-else (state spaces) is run as ever.
+holds more than one text's. A decoder whose cache forgets (sliding windows), holds something else
+(state spaces) or depends on the length of its text (LongRoPE) is run as ever.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Prefixes:
             return False
         if module not in self.known:
             self.known[module] = None
-            if not goes_on(module, form, inputs):
+            if _turns_by_length(module) or not goes_on(module, form, inputs):
                 self.refused.add(module)
         return module not in self.refused
 
@@ -100,6 +100,16 @@ def new_cache(module: Any) -> Any:
     from transformers import DynamicCache
 
     return DynamicCache(config=module.config)
+
+
+def _turns_by_length(module: Any) -> bool:
+    """Whether keys are turned otherwise in longer texts (dynamic NTK, LongRoPE): a few tokens do
+    not show it."""
+    kinds = [getattr(part, "rope_type", None) for part in module.modules()]
+    names = {
+        each for kind in kinds for each in (kind.values() if isinstance(kind, dict) else [kind])
+    }
+    return not names.isdisjoint({"dynamic", "longrope"})
 
 
 def goes_on(module: Any, form: Form, inputs: Inputs) -> bool:
