@@ -36,7 +36,7 @@ def attach(
     """The module with its attention open to edits; as it was when the block ends.
 
     `fillers` are token ids: `unk`, and `mask` where there is one. `head` says what the logits
-    are (`heedful.models.hf.heads`) where that does not go without saying. The module sees texts
+    are (`heedful.models.hf.inputs`) where that does not go without saying. The module sees texts
     padded on the right unless it answers rightly only where `padding` is "left", or that is asked
     for; traces are always padded on the right.
     """
