@@ -239,6 +239,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a template": ({"answer": "lo", "template": "So {text}"}, "takes no template"),
     "a heat": ({"answer": "lo", "temperature": 1.0}, "add --generate"),
     "no such token": ({"answer": "lo belu", "token": 3}, "choose a --token from 1 to 2"),
+    "a place": ({"answer": "lo", "position_column": "b"}, "takes no position_column"),
+    "a word": ({"answer": "lo", "at": "dog"}, r"takes no at: leave it \(--at\) out"),
     "two": ({"answer": "lo", "generate": 3}, "both say what the answer is"),
     "a pair": ({"answer": "lo", "text_b_column": "b"}, "reads one text: leave text_b_column out"),
 }

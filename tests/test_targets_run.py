@@ -242,3 +242,12 @@ def test_a_broken_adapter_is_refused() -> None:
     ):
         with pytest.raises(HeedfulError, match=match), open_target(adapter, rows):
             pass
+
+
+@pytest.mark.parametrize("role", ["answer", "contrast", "position"])
+def test_columns_of_what_a_model_is_not_asked_are_refused(role: str) -> None:
+    rows = [{"text": "good film", "label": "positive", "x": "1"}]
+    options: dict[str, Any] = {f"{role}_column": "x"}
+    message = rf"an adapter takes no {role}_column: leave it \(--{role}-column\) out"
+    with pytest.raises(HeedfulError, match=message), open_target(Mine(), rows, **options):
+        pass

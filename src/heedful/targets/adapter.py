@@ -15,7 +15,7 @@ from heedful.models import evaluating
 from heedful.targets.disk_list import ROWS, DiskList
 from heedful.targets.document import Document, Row, Span, apart, truncation, words_of
 from heedful.targets.documents import Documents, documents_of, find_records
-from heedful.targets.options import ANSWERING, Loading, Reading
+from heedful.targets.options import ANSWERING, ANSWERING_COLUMNS, Loading, Reading
 from heedful.targets.target import AuditTarget, finish_labelled, tokens_digest, weights_digest
 from heedful.types import Model
 
@@ -65,6 +65,7 @@ def open_module(
                 f"leave_one_out_logits)."
             )
         loading.refuse("an adapter", "label", "label_words", "template", "dtype", *ANSWERING)
+        reading.refuse("an adapter", *ANSWERING_COLUMNS)
         reading = reading.by_tokens(partial(_token_spans, adapter))
         documents = documents_of(find_records(data, reading), reading)
         if "b" in documents[0].texts:

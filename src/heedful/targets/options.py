@@ -102,6 +102,13 @@ class Reading:
             if column != usual.get(role):
                 raise HeedfulError(f"{source} is no table of columns: leave {role}_column out.")
 
+    def refuse(self, who: str, *roles: str) -> None:
+        """Of a model that has no use for some columns."""
+        for role in roles:
+            if role in self.columns:
+                option = f"--{role}-column"
+                raise HeedfulError(f"{who} takes no {role}_column: leave it ({option}) out.")
+
     def refuse_params(self, source: str) -> None:
         """Of what is not read by a corpus's own reader."""
         for name in self.params:
@@ -131,6 +138,7 @@ ANSWER_SCORES = ("mean", "sum")
 ANSWERING = (
     "at", "chat", "answer", "contrast", "generate", "temperature", "answer_score", "token",
 )  # fmt: skip
+ANSWERING_COLUMNS = ("answer", "contrast", "position")
 """What is only asked of models that write, or that label words."""
 LONGEST = 1024  # longer texts take memory or hours (by the square), whatever the model allows
 

@@ -50,7 +50,7 @@ from heedful.targets.document import (
     words_of,
 )
 from heedful.targets.documents import Documents, documents_of, find_records, prepared_records
-from heedful.targets.options import ANSWERING, LONGEST, Loading, Reading
+from heedful.targets.options import ANSWERING, ANSWERING_COLUMNS, LONGEST, Loading, Reading
 from heedful.targets.target import AuditTarget, finish, finish_labelled, weights_digest
 from heedful.types import Batch
 
@@ -111,6 +111,7 @@ def _classifier(
     run: Run, prepared: Prepared, data: Any, reading: Reading, loading: Loading
 ) -> AuditTarget:
     loading.refuse(f"run {run.key}", "label", "label_words", "template", *ANSWERING)
+    reading.refuse(f"run {run.key}", *ANSWERING_COLUMNS)
     documents, rows = read_texts(run, prepared, data, reading, longest(loading))
     draft = AuditTarget(
         restored(run, loading.best_device).to(loading.torch_dtype),
@@ -150,7 +151,8 @@ def _writer(
 ) -> AuditTarget:
     """Asked for answers: the references of its own corpus, where no others are named."""
     name = f"run {run.key}"
-    loading.refuse(name, "label", "label_words", "label_map", "template", "chat")
+    loading.refuse(name, "label", "label_words", "label_map", "template", "chat", "at")
+    reading.refuse(name, "position")
     own = _is_own_corpus(prepared, data)
     if not asks_for_answers(reading, loading, references=own):
         raise no_answer(name)
