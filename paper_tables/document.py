@@ -197,7 +197,7 @@ def disagreements(found: Sequence[Judged], reasons: Sequence[Reason], rows: pd.D
         if each.judgement in (judge.UNCERTAIN, judge.DIRECTION, judge.NOT):
             reason = reason_for(each.cell, reasons)
             trial = None if reason is None else trials.get((reason.trial, each.cell))
-            nearer = trial is not None and abs(trial.difference) < abs(each.difference)
+            nearer = trial is not None and trial.explains(each)
             text = UNKNOWN if reason is None else reason.text
             (backed if nearer else open_).setdefault(text, []).append(each)
     blocks = [_explained(TRIAL_BACKED, backed), _explained(UNEXPLAINED, open_)]
@@ -207,13 +207,14 @@ def disagreements(found: Sequence[Judged], reasons: Sequence[Reason], rows: pd.D
 UNKNOWN = "Nothing was tried yet."
 TRIAL_BACKED = """### A trial comes nearer
 
-{count}. With the change of a trial, our number comes nearer to the published one. So the change
-explains part of the difference, or all of it.
+{count}. With the change of a trial, our mean comes nearer to the published number, by more than
+the half-width of its own 95% interval, on three seeds or more. So the change explains part of the
+difference, or all of it.
 """
 UNEXPLAINED = """### Unexplained
 
-{count}. No trial comes nearer to the published number. Cells about which something is known come
-first.
+{count}. No trial comes clearly nearer to the published number. Cells about which something is
+known come first.
 """
 
 

@@ -88,6 +88,12 @@ class Judged:
         """How many seeds it should have."""
         return MANY if not self.of_mean <= tolerance(self.cell) else ENOUGH
 
+    def explains(self, other: Judged) -> bool:
+        """Whether it is clearly nearer to the published number than the other: seeds enough, and
+        nearer by more than its own mean is uncertain."""
+        gain = abs(other.difference) - abs(self.difference)
+        return self.seeds >= SEEDS and gain > self.of_mean
+
     @property
     def judgement(self) -> str:
         if self.seeds < SEEDS:

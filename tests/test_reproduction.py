@@ -445,10 +445,13 @@ def test_a_cell_of_which_nothing_is_known_is_unexplained() -> None:
 @pytest.mark.parametrize(
     ("trial", "rows", "explained"),
     [
-        ("tutek2020-wide", [0.6], True),
-        ("tutek2020-wide", [0.4], False),  # further off than without
-        ("tutek2020-long", [0.6], False),  # another trial's rows
-        ("", [0.6], False),
+        ("tutek2020-wide", [0.6, 0.6, 0.6], True),
+        ("tutek2020-wide", [0.59, 0.6, 0.61], True),  # nearer by 0.1, known to 0.025
+        ("tutek2020-wide", [0.5, 0.6, 0.7], False),  # nearer by 0.1, known to 0.25
+        ("tutek2020-wide", [0.6], False),  # one training says little
+        ("tutek2020-wide", [0.4, 0.4, 0.4], False),  # further off than without
+        ("tutek2020-long", [0.6, 0.6, 0.6], False),  # another trial's rows
+        ("", [0.6, 0.6, 0.6], False),
     ],
 )
 def test_a_reason_holds_where_its_trial_comes_nearer(
