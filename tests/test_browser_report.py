@@ -280,8 +280,15 @@ def test_anybody_can_use_it(browser: Any, made: Made, size: tuple[int, int], dar
         assert _sections(page) == [names[-2]]
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("size", [WIDE, PHONE])
+@pytest.mark.parametrize(
+    ("size", "dark"),
+    [
+        (WIDE, False),
+        (PHONE, True),
+        pytest.param(WIDE, True, marks=pytest.mark.slow),
+        pytest.param(PHONE, False, marks=pytest.mark.slow),
+    ],
+)
 def test_axe_finds_no_violation(
     browser: Any, made: Made, size: tuple[int, int], dark: bool
 ) -> None:

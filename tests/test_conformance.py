@@ -31,7 +31,7 @@ from conformance.folders import BOMB
 from conformance.options import SERVERS
 from conformance.worker import MEMORY, Ending, Request, Worker
 
-FEW, MANY, TOGETHER = 300, 2000, 20
+FEW, MANY, TOGETHER = 160, 2000, 20
 SECONDS = 20.0
 """Of the CPU. Nothing that is asked here takes a tenth of it unless something is wrong."""
 EMPTY = "an empty folder"

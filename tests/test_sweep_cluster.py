@@ -82,6 +82,7 @@ def local(folder: Path, text: str) -> tuple[Path, dict[str, str]]:
     return grid, results(store)
 
 
+@pytest.mark.slow
 @needs_ray
 def test_a_running_cluster_gives_the_same_bytes(tmp_path: Path) -> None:
     grid, here = tmp_path / "grid.yaml", tmp_path / "here"
