@@ -236,4 +236,4 @@ def test_figures_are_drawn(evidence: Evidence, tmp_path: Path) -> None:
     assert len(more) >= 4 and all("(Figure" in group.title for group in more)
     nothing = replace(evidence, cells=evidence.cells.iloc[:0])
     for name in ("token_curves", "token_examples"):
-        assert "not measured" in FIGURES[name].make(nothing).missing
+        assert "was not run" in FIGURES[name].make(nothing).missing

@@ -338,7 +338,7 @@ def test_an_answer_token_by_token(writer: Path) -> None:
 
 def test_a_list_is_one_of_documents(client: TestClient) -> None:
     said = refusal(client.post("/api/predict", json={"text": ["one", "two"]}), 422)
-    assert "the unit is word: give one text, or --unit document" in said
+    assert "a list of texts needs --unit document, and the unit is word" in said
 
 
 def test_even_weights_are_the_edit_uniform(client: TestClient, runs: dict[str, Run]) -> None:
