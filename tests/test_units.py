@@ -323,7 +323,7 @@ def test_what_one_text_lost_is_counted_by_its_unit(store: Store, tmp_path: Path)
     for unit, lost in (("word", "8 words"), ("sentence", "2 sentences")):
         with open_asked(run, unit=unit, max_length=10, device="cpu") as asked:
             notes = asked.about("It was bad. " * 4).notes
-            assert f"the text is longer than the model reads: its last {lost} were cut off." in notes
+            assert any(f"its last {lost} were cut off" in note for note in notes)
 
 
 def test_every_unit_is_told() -> None:
