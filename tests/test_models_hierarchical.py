@@ -37,6 +37,7 @@ FAMILIES = [
     ("bilstm", "dot"),
     ("bigru", "gate"),
     ("bigru", "sparsemax"),
+    ("bigru", "structured"),
 ]
 
 

@@ -19,6 +19,7 @@ from heedful.models import (
     ENCODERS,
     IMPOSSIBLE,
     Attention,
+    Chain,
     Pair,
     build,
     make_query_attention,
@@ -37,6 +38,7 @@ PARTS = [
     ("bilstm", "gate", "context"),
     ("bilstm", "sparsemax", "query"),
     ("bilstm", "entmax", "context"),
+    ("bilstm", "structured", "context"),
     ("conditional", "additive", "context"),
     ("bilstm", "dot", "query"),
 ]
@@ -58,6 +60,8 @@ def tiny(
         for part in (model.attention, model.decoder):
             for parameter in part.parameters():
                 parameter *= 3
+        if isinstance(model.attention.weighting, Chain):
+            model.attention.weighting.transitions.copy_(torch.tensor([[0, -1], [1, 2]]))
         model.embeddings["b"].weight[1:] += 0.5
     return model.double().eval()
 

@@ -24,6 +24,7 @@ SPECS = {
     "hierarchical": ModelSpec("bigru", hidden=8, family="hierarchical"),
     "gate": ModelSpec("bilstm", "gate", hidden=8),
     "sparsemax": ModelSpec("bilstm", "sparsemax", hidden=8),
+    "structured": ModelSpec("bilstm", "structured", hidden=8),
     "hard": ModelSpec("bilstm", "hard", hidden=8),
 }
 WRITERS = ("additive", "prenorm")

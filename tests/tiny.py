@@ -18,13 +18,14 @@ from heedful.types import Batch, Keep, Text, Trace
 WORDS, EMBEDDING, HIDDEN = 40, 5, 8
 START, END = 2, 3
 # Additive attention up to its weights: few encoders are enough to see it. Gates that are 0 or 1
-# have no slopes to compare; `hard` and `entmax` are in test_models_sparse.
+# have no slopes to compare; `hard` and `entmax` are in test_models_sparse, `structured` apart.
 FEW = {
     "plain_dot": ("bilstm",),
     "narrow_dot": (),  # `dot` with another start
     "gate": ("bilstm", "none"),
     "sparsemax": ("bilstm",),
     "entmax": (),
+    "structured": (),
     "hard": (),
 }
 FAMILIES = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from reference import chain
 from reference.encoders import ENCODERS
 from reference.sparse import entmax, sparsemax
 
@@ -36,6 +37,9 @@ def weights_of(parameters: Parameters, attention: str, states: list[Vector]) -> 
         return gates(additive(parameters, states))
     if attention in SPARSE:
         return SPARSE[attention](additive(parameters, states))
+    if attention == "structured":
+        transitions = parameters["attention.weighting.transitions"]
+        return chain.weights(additive(parameters, states), transitions)
     scores = {"additive": additive, "dot": dot, "plain_dot": plain_dot}[attention]
     return softmax(scores(parameters, states))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from reference import chain
 from reference.encoders import ENCODERS, lstm_walk
 from reference.hierarchical import mixed
 from reference.one_text import SPARSE, gates, linear, softmax
@@ -29,7 +30,10 @@ def forward(
     states, query = encode(parameters, encoder, layers, x, y)
     states = states[1:-1]
     scores = [score(parameters, attention, state, query) for state in states]
-    weights = {"gate": gates, **SPARSE}.get(attention, softmax)(scores)
+    if attention == "structured":
+        weights = chain.weights(scores, parameters["attention.weighting.transitions"])
+    else:
+        weights = {"gate": gates, **SPARSE}.get(attention, softmax)(scores)
     context = mixed(weights, states)
     bias = parameters["decoder.final.bias"]
     if decoder == "context":

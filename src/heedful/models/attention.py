@@ -1,14 +1,12 @@
 """Attention over the tokens of a text: scores, and how they become weights.
 
 A `TokenAttention` scores each state by itself, a `QueryAttention` scores it for a query from
-elsewhere; a `Weighting` turns the scores into weights. The package entmax is imported when it is
-first needed, so that other models work without it.
+elsewhere; a `Weighting` turns the scores into weights.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import final
@@ -19,6 +17,15 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from heedful.entries import Entries, ModelPart
+from heedful.models.weightings import (
+    ENTMAX,
+    GIVEN,
+    SIGMOID,
+    SOFTMAX,
+    SPARSEMAX,
+    Chain,
+    Weighting,
+)
 
 ENTRIES = Entries(ModelPart)
 
@@ -26,78 +33,6 @@ WIDER = 5.0
 """Initial weights of additive attention with a query, in units of PyTorch's default. A decoder that
 sees the attended text alone learns about the other text through attention only; nearly uniform
 initial weights are a saddle there, and a model of SNLI stays at chance for epochs, or for ever."""
-
-
-def masked_softmax(
-    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
-) -> Float[Tensor, "*n k"]:
-    """Softmax over the positions in `mask`; all zeros in a row that has none."""
-    scores = scores.masked_fill(~mask, float("-inf"))
-    top = scores.amax(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).min)
-    powers = (scores - top.detach()).exp()
-    return powers / powers.sum(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).tiny)
-
-
-def masked_sigmoid(
-    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
-) -> Float[Tensor, "*n k"]:
-    """Each weight depends on its own score alone: a row sums to anything from 0 to its length."""
-    # masked before the sigmoid: the scores of padding must not reach a gradient either
-    return torch.sigmoid(scores.masked_fill(~mask, 0.0)) * mask
-
-
-def masked_sparsemax(
-    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
-) -> Float[Tensor, "*n k"]:
-    """The distribution nearest to the scores (Martins & Astudillo 2016): max(s − τ, 0)."""
-    from entmax import sparsemax
-
-    return _sparse(sparsemax, scores, mask)
-
-
-def masked_entmax(
-    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
-) -> Float[Tensor, "*n k"]:
-    """Between softmax and sparsemax (Peters et al. 2019, α = 1.5): max(s/2 − τ, 0)²."""
-    from entmax import entmax15
-
-    return _sparse(entmax15, scores, mask)
-
-
-def _sparse(function: Callable[[Tensor, int], Tensor], scores: Tensor, mask: Tensor) -> Tensor:
-    """Zeros in rows with nothing to attend to. `function` is given equal scores there, since a row
-    that is −∞ throughout would become NaN."""
-    filled = scores.masked_fill(~mask, float("-inf"))
-    filled = filled.masked_fill(~mask.any(-1, keepdim=True), 0.0)
-    return function(filled, -1) * mask
-
-
-@dataclass(frozen=True)
-class Weighting:
-    """How scores become weights.
-
-    `weights(scores, mask)` are exactly 0 where the mask is False. `normalised` ones sum to 1.
-    `power(score)` is a token's weight before normalisation (0 for −∞), so that texts that differ in
-    few tokens can share sums. Sparse weights have none: their threshold depends on the whole row.
-    """
-
-    weights: Callable[[Tensor, Tensor], Tensor]
-    power: Callable[[Tensor], Tensor] | None = None
-    normalised: bool = True
-
-
-SOFTMAX = Weighting(masked_softmax, torch.exp)
-SPARSEMAX = Weighting(masked_sparsemax)
-ENTMAX = Weighting(masked_entmax)
-SIGMOID = Weighting(masked_sigmoid, torch.sigmoid, normalised=False)
-GIVEN = Weighting(
-    lambda gates, mask: gates.masked_fill(~mask, 0.0),
-    lambda gates: gates.clamp_min(0.0),
-    normalised=False,
-)
-"""The scores are gates, that is, weights already."""
-WEIGHTINGS = {"additive": SOFTMAX, "gate": SIGMOID, "sparsemax": SPARSEMAX, "entmax": ENTMAX}
-"""By the names of the additive attentions."""
 
 
 class Attention(nn.Module, ABC):
@@ -339,6 +274,24 @@ ENTRIES.entry(
     name="entmax",
     citation="Peters et al. 2019, Sparse Sequence-to-Sequence Models, ACL",
 )(partial(Additive, weighting=ENTMAX))
+
+
+@ENTRIES.entry(
+    "p(z = 1) in a linear-chain CRF over v · tanh(W h + b), divided by the sum over the text",
+    citation="Kim et al. 2017, Structured Attention Networks, ICLR",
+)
+def structured(size: int) -> Additive:
+    """Structured attention (Kim et al. 2017) that selects a subset of the tokens, in which
+    neighbours attract or repel each other. It starts without either.
+
+    The paper mixes states by the marginals themselves, which sum to the expected number of selected
+    tokens. Here they are divided by their sum, so that weights are a distribution as they are in
+    every other attention: each edit keeps its meaning, an adversary moves on the same simplex, and
+    all experiments apply. A context no longer says how many tokens were selected.
+    """
+    return Additive(size, Chain())
+
+
 ENTRIES.entry(
     "learned query · h, not scaled, query drawn from N(0, 1)",
     name="plain_dot",

@@ -39,7 +39,7 @@ ATTENTIONS = Registry(
     ModelPart,
     places(
         _MODELS,
-        {"attention": "additive dot narrow_dot plain_dot gate sparsemax entmax hard"},
+        {"attention": "additive dot narrow_dot plain_dot gate sparsemax entmax structured hard"},
     ),
 )
 

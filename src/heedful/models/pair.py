@@ -18,11 +18,12 @@ from torch import Tensor, nn
 
 from heedful.entries import Entries, ModelFamily
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.attention import WEIGHTINGS, AdditiveQuery, DotQuery, QueryAttention
+from heedful.models.attention import AdditiveQuery, DotQuery, QueryAttention
 from heedful.models.build import ENCODERS, check_parts, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder
 from heedful.models.family import QUERY, OneQuery, keep_again, linear_token_logits, visible
 from heedful.models.recurrent import LSTM_HIDDEN, last_states, run_packed_from
+from heedful.models.weightings import WEIGHTINGS
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Text, TokenLogits, Trace
 
@@ -96,7 +97,7 @@ def make_query_attention(name: str, size: int) -> QueryAttention:
         return DotQuery(size)
     if name not in WEIGHTINGS:
         raise unknown_name("attention with a query", name, list(ATTENTIONS_FOR_QUERIES))
-    return AdditiveQuery(size, WEIGHTINGS[name])
+    return AdditiveQuery(size, WEIGHTINGS[name]())
 
 
 class ContextDecoder(nn.Module):

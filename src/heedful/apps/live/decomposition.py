@@ -31,12 +31,13 @@ from heedful.models import (
     Dot,
     DotQuery,
     Family,
+    Weighting,
     class_logits,
 )
 from heedful.types import Keep, Trace
 
 NUMBERS = 16  # of a state, and of a score's terms, that are shown
-WEIGHTINGS = {
+WEIGHTINGS: dict[Weighting, str] = {
     SOFTMAX: "softmax",
     SPARSEMAX: "sparsemax",
     ENTMAX: "1.5-entmax",
