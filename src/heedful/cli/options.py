@@ -71,7 +71,11 @@ DryRunOption = Annotated[
     typer.Option("--dry-run", help="Print the plan and its cost without running it."),
 ]
 QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Search less for the best order of words.")
+    bool,
+    typer.Option(
+        "--quick",
+        help="Search less for the best order of words; fewer steps of integrated gradients.",
+    ),
 ]
 ParamOption = Annotated[
     list[str] | None,
