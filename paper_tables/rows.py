@@ -90,6 +90,22 @@ def of_today(table: pd.DataFrame) -> pd.DataFrame:
     return table[pd.Series(kept, table.index, dtype=bool)].reset_index(drop=True)
 
 
+def as_today(table: pd.DataFrame) -> pd.DataFrame:
+    """Each row under every study that asks for its setting today: one that has since taken a
+    trial's setting asks for the trial's rows."""
+    known = asked()
+    places = zip(table["corpus"], table["probe"], table["setting"], strict=True)
+    whose = [known.get(place, ()) for place in places]
+    again = table.loc[table.index.repeat([len(each) for each in whose])].reset_index(drop=True)
+    found = [each for those in whose for each in those]
+    again = again.assign(
+        paper=[each.paper for each in found],
+        model=[each.model for each in found],
+        size=[each.size for each in found],
+    )
+    return _ordered(again.drop_duplicates(KEYS, keep="last"))
+
+
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values(KEYS, kind="stable", ignore_index=True)
 

@@ -53,10 +53,17 @@ def _changed(study: Study, **fields: Any) -> Study:
     return replace(study, settings=(replace(setting, models=tuple(models.values())),), names=names)
 
 
-def _weighed(name: str, base: TermSpec, weight: float, *probes: ProbeSpec) -> Study:
+def _weighed(
+    name: str,
+    base: TermSpec,
+    weight: float,
+    *probes: ProbeSpec,
+    corpora: tuple[str, ...] = ("20news", "sst"),
+) -> Study:
     """tutek2020's models of one term, with another weight of it."""
     kept = tuple(f"bilstm-{attention}-{base.name}" for attention in ("dot", "additive"))
-    return _changed(_tutek(name, kept, TRAIN, *probes), terms=(replace(base, weight=weight),))
+    study = _tutek(name, kept, TRAIN, *probes, corpora=corpora)
+    return _changed(study, terms=(replace(base, weight=weight),))
 
 
 def _imitated() -> Study:
@@ -96,7 +103,9 @@ TRAIN, OWN = TUTEK.settings[0].train, TUTEK.settings[0].probes[:4]
 FITTING = OWN[:2]
 ALONE = ProbeSpec("token_probability")
 INFORMATION = ProbeSpec("mutual_information", {"split": "training", "inputs": "clusters"})
+PRINTED = (*FITTING, INFORMATION, ALONE)
 DISTANCE = replace(TYING, params=(("squared", False),))
+MOVING = replace(TYING, params=(("squared", False), ("still", False)))
 THREE = ("20news", "sst", "imdb")
 BASES = ("bilstm-dot-base", "bilstm-additive-base")
 DOTS = tuple(name for name in MODELS if name.startswith("bilstm-dot-"))
@@ -115,8 +124,29 @@ TRIALS: Mapping[str, Trial] = {
         "tutek2020",
         "vectors have 300 numbers (GloVe's 100 lifted by an orthonormal map) and states 150 per "
         "direction, as in the paper",
-        _changed(_tutek("tutek2020-300", tuple(MODELS), TRAIN, *OWN, corpora=THREE), hidden=150),
+        _changed(
+            _tutek("tutek2020-300", tuple(MODELS), TRAIN, *PRINTED, corpora=THREE), hidden=150
+        ),
         {"vectors": "glove300"},
+    ),
+    "tutek2020-300-unit": Trial(
+        "tutek2020",
+        "widths as in `tutek2020-300`, and dot attention as in `tutek2020-unit`",
+        _changed(
+            _tutek("tutek2020-300-unit", DOTS, TRAIN, *FITTING, ALONE, corpora=THREE),
+            hidden=150,
+            attention="unit_dot",
+        ),
+        {"vectors": "glove300"},
+    ),
+    "tutek2020-unit": Trial(
+        "tutek2020",
+        "dot attention scores states divided by their length, and nothing by √d, as the authors' "
+        "later program does",
+        _changed(
+            _tutek("tutek2020-unit", DOTS, TRAIN, *FITTING, ALONE, corpora=THREE),
+            attention="unit_dot",
+        ),
     ),
     "jain2019-300": Trial(
         "jain2019",
@@ -147,14 +177,28 @@ TRIALS: Mapping[str, Trial] = {
     "tutek2020-guessing-0.3": Trial(
         "tutek2020",
         "guessing masked words weighs 0.3 instead of 1",
-        _weighed("tutek2020-guessing-0.3", MASKING, 0.3, *OWN),
+        _weighed("tutek2020-guessing-0.3", MASKING, 0.3, *PRINTED, corpora=THREE),
+    ),
+    "tutek2020-guessing-3": Trial(
+        "tutek2020",
+        "guessing masked words weighs 3 instead of 1",
+        _weighed("tutek2020-guessing-3", MASKING, 3, *PRINTED, corpora=THREE),
     ),
     **{
         f"tutek2020-tying-{weight}": Trial(
             "tutek2020",
             f"tying weighs {weight} on the distance itself, averaged over tokens, instead of "
             f"{TYING.weight:g} on its square",
-            _weighed(f"tutek2020-tying-{weight}", DISTANCE, weight, *OWN),
+            _weighed(f"tutek2020-tying-{weight}", DISTANCE, weight, *PRINTED, corpora=THREE),
+        )
+        for weight in (1, 10, 20, 30)
+    },
+    **{
+        f"tutek2020-moving-{weight}": Trial(
+            "tutek2020",
+            f"tying weighs {weight} on the distance itself, averaged over tokens, and embeddings "
+            "come to the states, too",
+            _weighed(f"tutek2020-moving-{weight}", MOVING, weight, *PRINTED, corpora=THREE),
         )
         for weight in (1, 10, 20, 30)
     },

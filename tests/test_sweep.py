@@ -301,3 +301,21 @@ def test_who_does_not_wait_for_a_claim_is_told(tmp_path: Path) -> None:
     with claimed(store, "model-1", wait=False) as again:
         assert again
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_when_the_time_is_up_the_queue_is_over_and_nothing_is_handed_out() -> None:
+    queue = JobQueue([job("a"), job("b")], until=time.monotonic() + 60)
+    assert queue.take() is not None and not queue.over and 0 < (queue.seconds_left or 0) <= 60
+    late = JobQueue([job("a")], until=time.monotonic() - 1)
+    assert late.over and late.take() is None and late.seconds_left == 0
+    assert JobQueue([job("a")]).seconds_left is None
+
+
+def test_work_that_a_time_limit_stopped_is_done_by_the_next_start(tmp_path: Path) -> None:
+    plan = small_plan(MODELS[:1], epochs=1, seeds=[0])
+    stopped = time.monotonic() - 1
+    for until, done in ((stopped, False), (None, True)):
+        work = planned(plan, tmp_path)
+        engine = Engine("local", WorkerPool(1))
+        assert run_jobs(work, Store(tmp_path), HERE, engine, until=until) == []
+        assert all(each.done for each in planned(plan, tmp_path)) == done

@@ -22,6 +22,7 @@ START, END = 2, 3
 FEW = {
     "plain_dot": ("bilstm",),
     "narrow_dot": (),  # `dot` with another start
+    "unit_dot": ("bilstm", "none"),
     "gate": ("bilstm", "none"),
     "sparsemax": ("bilstm",),
     "entmax": (),

@@ -40,7 +40,8 @@ def weights_of(parameters: Parameters, attention: str, states: list[Vector]) -> 
     if attention == "structured":
         transitions = parameters["attention.weighting.transitions"]
         return chain.weights(additive(parameters, states), transitions)
-    scores = {"additive": additive, "dot": dot, "plain_dot": plain_dot}[attention]
+    known = {"additive": additive, "dot": dot, "plain_dot": plain_dot, "unit_dot": unit_dot}
+    scores = known[attention]
     return softmax(scores(parameters, states))
 
 
@@ -65,6 +66,13 @@ def plain_dot(parameters: Parameters, states: list[Vector]) -> Vector:
     """q · h."""
     query = parameters["attention.query"]
     return [math.fsum(a * b for a, b in zip(query, h, strict=True)) for h in states]
+
+
+def unit_dot(parameters: Parameters, states: list[Vector]) -> Vector:
+    """q · h / ‖h‖."""
+    lengths = [math.sqrt(math.fsum(value**2 for value in h)) for h in states]
+    products = plain_dot(parameters, states)
+    return [product / length for product, length in zip(products, lengths, strict=True)]
 
 
 def softmax(scores: Vector) -> Vector:

@@ -164,6 +164,34 @@ class Dot(TokenAttention):
         return features.squeeze(-1)
 
 
+@ENTRIES.entry(
+    "learned query · h / ‖h‖, query drawn from N(0, 1)",
+    name="unit_dot",
+    citation="the program of Jukić, Tutek & Šnajder 2023, Easy to Decide, Hard to Agree",
+)
+class UnitDot(TokenAttention):
+    """q · h / ‖h‖ with a learned query: the length of a state does not matter.
+
+    The query starts from N(0, 1), so that scores start as standard normals: attention is equally
+    sharp from the start whatever the encoder, where `plain_dot` is as sharp as states are long.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(size))
+
+    def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
+        """The state itself: its length is not linear in it."""
+        size = len(self.query)
+        return torch.eye(size).to(self.query), self.query.new_zeros(size)
+
+    def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
+        return nn.functional.normalize(features, dim=-1) @ self.query
+
+    def forward(self, states: Float[Tensor, "*b t d"]) -> Float[Tensor, "*b t"]:
+        return self.scores(states)
+
+
 class DotQuery(QueryAttention):
     """h · q / √d, without parameters."""
 

@@ -39,7 +39,10 @@ ATTENTIONS = Registry(
     ModelPart,
     places(
         _MODELS,
-        {"attention": "additive dot narrow_dot plain_dot gate sparsemax entmax structured hard"},
+        {
+            "attention": "additive dot narrow_dot plain_dot unit_dot gate sparsemax entmax "
+            "structured hard"
+        },
     ),
 )
 

@@ -17,6 +17,7 @@ from heedful.runner.grid import grid as grid
 from heedful.runner.grid import shard as shard
 from heedful.runner.grid import usual as usual
 from heedful.runner.jobs import Job as Job
+from heedful.runner.jobs import TrainingWork as TrainingWork
 from heedful.runner.jobs import estimate as estimate
 from heedful.runner.jobs import jobs as jobs
 from heedful.runner.jobs import set_up as set_up

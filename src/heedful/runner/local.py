@@ -31,7 +31,7 @@ def run(queue: JobQueue, place: Place, machine: Machine, pool: WorkerPool) -> No
         while not queue.over:
             _hand_out(queue, workers, place, machine, pool)
             busy = [line for line, worker in workers.items() if worker.job is not None]
-            for line in wait(busy):
+            for line in wait(busy, queue.seconds_left):
                 if isinstance(line, Connection):
                     _listen(queue, workers, line)
     finally:

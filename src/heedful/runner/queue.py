@@ -53,10 +53,14 @@ def unwatched(event: Event) -> None:
 
 class JobQueue:
     """Jobs that are not done, in their order. An engine takes the next one that is ready, and
-    reports what became of it."""
+    reports what became of it. It is over when `until` comes, by `time.monotonic`: what runs then
+    is stopped, and resumes from its last epoch when it is started again."""
 
-    def __init__(self, jobs: Sequence[Job], watch: Watch = unwatched) -> None:
+    def __init__(
+        self, jobs: Sequence[Job], watch: Watch = unwatched, until: float | None = None
+    ) -> None:
         self.failures: list[Failure] = []
+        self._until = until
         self._watch = watch
         self._done = {job.name for job in jobs if job.done}
         self._waiting = {job.name: job for job in jobs if not job.done}
@@ -65,10 +69,17 @@ class JobQueue:
 
     @property
     def over(self) -> bool:
-        return not self._waiting and not self._running
+        return self.seconds_left == 0 or (not self._waiting and not self._running)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """None where there is no limit."""
+        return None if self._until is None else max(0.0, self._until - time.monotonic())
 
     def take(self) -> Job | None:
-        """The first whose needs are fulfilled, from now on running."""
+        """The first whose needs are fulfilled, from now on running; none when the time is up."""
+        if self.seconds_left == 0:
+            return None
         for job in self._waiting.values():
             if self._done.issuperset(job.needs):
                 self._running[job.name] = self._waiting.pop(job.name)

@@ -201,10 +201,17 @@ class EngineRequest:
 
 
 def run_jobs(
-    jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine, watch: Watch = unwatched
+    jobs: Sequence[Job],
+    store: Store,
+    machine: Machine,
+    engine: Engine,
+    watch: Watch = unwatched,
+    *,
+    until: float | None = None,
 ) -> list[Failure]:
-    """Whatever is not in the store yet, done; what could not be, with the reason."""
-    queue = JobQueue(jobs, watch)
+    """Whatever is not in the store yet, done; what could not be, with the reason. It ends when
+    `until` comes, by `time.monotonic`: the same call later does the rest."""
+    queue = JobQueue(jobs, watch, until)
     if engine.name != HERE:
         machine = replace(machine, threads=engine.pool.threads)
     place = store.place if isinstance(store.place, str) else store.place.absolute()

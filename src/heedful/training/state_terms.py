@@ -57,15 +57,17 @@ def diversity(context: TermContext) -> Term:
     paper="tutek2020",
     citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
 )
-def tying(context: TermContext, squared: bool = True) -> Term:
+def tying(context: TermContext, squared: bool = True, still: bool = True) -> Term:
     """(1/T) Σ_t ‖h_t − e_t‖² (tutek2020): states come to the embeddings of their own tokens, which
-    stand still. Not squared, tokens far away pull no harder than near ones."""
+    stand `still`, or come to the states too where they are trained. Not squared, tokens far away
+    pull no harder than near ones."""
     model = context.model
     check_tokens("tying", model)
 
     def value(batch: Batch, trace: Trace) -> Tensor:
         states, mask = attended_states(model, trace)
-        embeddings = model.embed(batch)["a"]
+        moving = None if still else model.embedded(batch, Keep(), None)
+        embeddings = (moving or model.embed(batch))["a"]
         check_widths("tying", model, states.shape[-1], embeddings.shape[-1])
         distance = (states - embeddings).square().sum(-1)
         distance = distance if squared else (distance + TINY).sqrt()
