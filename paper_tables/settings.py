@@ -24,7 +24,7 @@ from heedful.store import canonical
 from heedful.studies import STUDIES, Setting, Study
 from paper_tables.trials import TRIALS
 
-MOST_LAYERS = 8
+MOST_LAYERS = 3
 """A model may be deeper than the study's (tutek2020, Table 6)."""
 Place = tuple[str, str, str]
 """A corpus, a probe, and the digest of the setting."""
