@@ -21,6 +21,7 @@ CLASSES = 5
 SPECS = {
     "pair-linear": ModelSpec("bilstm", hidden=8, family="pair", decoder="context"),
     "pair-query": ModelSpec("bilstm", hidden=8, family="pair", decoder="query"),
+    "pair-both": ModelSpec("bilstm", "trilinear", hidden=8, family="biattention"),
     "hierarchical": ModelSpec("bigru", hidden=8, family="hierarchical"),
     "gate": ModelSpec("bilstm", "gate", hidden=8),
     "sparsemax": ModelSpec("bilstm", "sparsemax", hidden=8),

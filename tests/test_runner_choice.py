@@ -113,6 +113,18 @@ def test_a_family_and_a_corpus_must_be_of_one_kind() -> None:
     assert corpus_kind(default_spec("file", path="x.csv")) == "single"
 
 
+def test_a_study_may_be_of_another_family() -> None:
+    """With the family's usual attention and decoder, and the study's encoders."""
+    jain = STUDIES["jain2019"].make()
+    cells = grid(jain, [default_spec("aspects")], Choice(family="biattention")).cells
+    assert {cell.model.encoder for cell in cells} == {"bilstm", "cnn", "average"}
+    found = {(cell.model.family, cell.model.attention, cell.model.decoder) for cell in cells}
+    assert found == {("biattention", "trilinear", "")}
+    assert len(cells) == len({cell.name for cell in cells})
+    with pytest.raises(HeedfulError, match="unknown family 'biatention'.*biattention"):
+        grid(jain, [default_spec("aspects")], Choice(family="biatention"))
+
+
 def test_every_family_has_its_usual_parts() -> None:
     assert set(USUAL) == set(FAMILIES)
     for family, spec in USUAL.items():

@@ -251,6 +251,7 @@ ENTRY: dict[str, Check] = {
     "corpora": _list_of(_corpus, "corpora"),
     "encoders": _list_of(_encoder, "encoders"),
     "attention": _list_of(_one_of("attention"), "attention"),
+    "family": _one_of("family"),
     "probes": _list_of(_one_of("probe"), "probes"),
     "seeds": _seeds,
     "epochs": whole(1),

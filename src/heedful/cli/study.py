@@ -68,6 +68,7 @@ class Options:
     probes: list[str] | None = None
     params: list[str] | None = None
     probe_params: list[str] | None = None
+    family: str | None = None
 
 
 def plan_studies(name: str, options: Options, data_dir: Path | None, precision: str) -> list[Grid]:
@@ -110,6 +111,7 @@ def plan_study(
         options.probes,
         options.size,
         dotted_parameters(options.probe_params, "--probe-param"),
+        options.family,
     )
     specs = [
         corpus_spec(corpus, options.params, limit=_limit(study, corpus, options))
@@ -147,6 +149,7 @@ def study(
     corpora: str | None = option("Corpora, comma-separated."),
     encoders: str | None = option("Encoders, comma-separated."),
     attention: str | None = option("Attentions, comma-separated."),
+    family: str | None = option("Family of all models, such as hierarchical or biattention."),
     layers: int | None = option("Layers of the encoder."),
     sizes: HiddenSizesOption = None,
     size: str = option(
@@ -210,6 +213,7 @@ def study(
         maybe_names(probes, "--probes"),
         param,
         probe_param,
+        family,
     )
     plans = plan_studies(name, options, check_data_dir(data_dir), precision)
     if dry_run:

@@ -94,7 +94,8 @@ class ScratchOptions(EncoderOptions):
     """What a pretrained model brings itself."""
 
     family: str | None = option(
-        "one_sequence, pair or seq2seq by the corpus; hierarchical, transformer.", panel=MODEL
+        "one_sequence, pair or seq2seq by the corpus; hierarchical, biattention, transformer.",
+        panel=MODEL,
     )
     decoder: str | None = option(
         "For pairs: query sees both texts, context one. [default: query]", panel=MODEL

@@ -8,6 +8,7 @@ from heedful.models.attention import DotQuery as DotQuery
 from heedful.models.attention import Hard as Hard
 from heedful.models.attention import HardKuma as HardKuma
 from heedful.models.attention import gate as gate
+from heedful.models.biattention import BiAttention as BiAttention
 from heedful.models.build import ATTENTIONS as ATTENTIONS
 from heedful.models.build import ENCODERS as ENCODERS
 from heedful.models.build import FAMILIES as FAMILIES

@@ -17,7 +17,7 @@ from heedful.registry import Registry, places
 from heedful.specs import ModelSpec
 
 _MODELS = "heedful.models"
-_FAMILIES = ("one_sequence", "hierarchical", "pair", "seq2seq", "transformer")
+_FAMILIES = ("one_sequence", "hierarchical", "pair", "biattention", "seq2seq", "transformer")
 FAMILIES = Registry(
     "family", ModelFamily, {name: f"{_MODELS}.{name}:ENTRIES" for name in _FAMILIES}
 )

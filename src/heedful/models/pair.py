@@ -21,7 +21,14 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention import AdditiveQuery, DotQuery, QueryAttention
 from heedful.models.build import ENCODERS, check_parts, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder
-from heedful.models.family import QUERY, OneQuery, keep_again, linear_token_logits, visible
+from heedful.models.family import (
+    QUERY,
+    Family,
+    OneQuery,
+    keep_again,
+    linear_token_logits,
+    visible,
+)
 from heedful.models.recurrent import LSTM_HIDDEN, last_states, run_packed_from
 from heedful.models.weightings import WEIGHTINGS
 from heedful.specs import ModelSpec
@@ -59,12 +66,18 @@ class Separate(PairEncoder):
         self.b: Encoder = make_encoder(spec, embedding)
         self.size = self.a.size
 
+    def states(
+        self, x: Float[Tensor, "b t e"], a: Text, y: Float[Tensor, "b u e"], b: Text
+    ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b u d"]]:
+        """Of both texts."""
+        return self.a(x, a.lengths).states, self.b(y, b.lengths).states
+
     def forward(
         self, x: Float[Tensor, "b t e"], a: Text, y: Float[Tensor, "b u e"], b: Text
     ) -> Encoded:
         """The query is the last states, or where tokens are read in no order the mean over the
         text's: jain2019 names the last state only, and for encoders without one says nothing."""
-        states, other = self.a(x, a.lengths).states, self.b(y, b.lengths).states
+        states, other = self.states(x, a, y, b)
         if self.b.directions:
             return states, last_states(other, b.lengths, self.b.directions)
         seen = visible(b)[..., None].to(other.dtype)
@@ -146,30 +159,14 @@ has it, so `weights @ values + bias` stays the model's for all weights that sum 
 are all zero (everything erased) leave the bias in the product, where the model still masks."""
 
 
-@ENTRIES.entry(
-    "two texts: attention over the first for a query made of the second",
-    name="pair",
-    kind="pair",
-    paper="jain2019",
-    citation="Rocktäschel et al. 2016; vashishth2019",
-)
-class Pair(OneQuery):
-    """embeddings → encoders → attention for a query → decoder."""
+class TwoTexts(Family):
+    """Pairs of texts, with embeddings of their own."""
 
-    def __init__(self, spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> None:
+    def __init__(self, spec: ModelSpec, vectors: Float[Tensor, "v e"]) -> None:
         super().__init__()
         self.dropout = nn.Dropout(spec.dropout)
         tables = {side: make_embedding(vectors, spec.train_embedding) for side in ("a", "b")}
         self.embeddings = nn.ModuleDict(tables)
-        encode = Conditional if spec.encoder == CONDITIONAL else Separate
-        self.encoder: PairEncoder = encode(spec, vectors.shape[1])
-        self.attention: QueryAttention = make_query_attention(spec.attention, self.encoder.size)
-        self.decoder: PairDecoder = DECODERS[spec.decoder](self.encoder.size, outputs(classes))
-
-    @property
-    def sites(self) -> tuple[SiteSpec, ...]:
-        linear, normalised = self.decoder.linear, self.attention.normalised
-        return (SiteSpec(NAME, "a", "tokens", linear, normalised=normalised),)
 
     @property
     def tables(self) -> Mapping[str, nn.Module]:
@@ -182,6 +179,53 @@ class Pair(OneQuery):
     def embedded(self, batch: Batch, keep: Keep, given: Embeddings | None) -> dict[str, Tensor]:
         _check_pairs(batch)
         return super().embedded(batch, keep, given)
+
+
+def among_candidates(logits: Float[Tensor, "b c"], batch: Batch) -> Float[Tensor, "b c"]:
+    """The classes that are no candidates are all but impossible."""
+    allowed = batch.candidates
+    if allowed is None:
+        return logits
+    if allowed.shape != logits.shape:
+        raise HeedfulError(
+            f"the corpus names candidates among {allowed.shape[1]} classes and the model has "
+            f"{logits.shape[1]} logits: train it on this corpus, of three classes or more."
+        )
+    return logits.masked_fill(~allowed, IMPOSSIBLE)
+
+
+def candidate_token_logits(
+    decoder: nn.Linear, states: Float[Tensor, "b t d"], batch: Batch
+) -> TokenLogits:
+    """Those of impossible classes are less the bias, which is added later."""
+    linear = linear_token_logits(decoder, states)
+    if batch.candidates is None:
+        return linear
+    values = linear.values.where(batch.candidates[:, None], IMPOSSIBLE - linear.bias)
+    return replace(linear, values=values)
+
+
+@ENTRIES.entry(
+    "two texts: attention over the first for a query made of the second",
+    name="pair",
+    kind="pair",
+    paper="jain2019",
+    citation="Rocktäschel et al. 2016; vashishth2019",
+)
+class Pair(TwoTexts, OneQuery):
+    """embeddings → encoders → attention for a query → decoder."""
+
+    def __init__(self, spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> None:
+        super().__init__(spec, vectors)
+        encode = Conditional if spec.encoder == CONDITIONAL else Separate
+        self.encoder: PairEncoder = encode(spec, vectors.shape[1])
+        self.attention: QueryAttention = make_query_attention(spec.attention, self.encoder.size)
+        self.decoder: PairDecoder = DECODERS[spec.decoder](self.encoder.size, outputs(classes))
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]:
+        linear, normalised = self.decoder.linear, self.attention.normalised
+        return (SiteSpec(NAME, "a", "tokens", linear, normalised=normalised),)
 
     def run(self, batch: Batch, embedded: Mapping[str, Tensor], edits: Edits, keep: Keep) -> Trace:
         a, b = batch.texts["a"], batch.texts["b"]
@@ -196,29 +240,14 @@ class Pair(OneQuery):
     def decode(
         self, context: Float[Tensor, "b d"], query: Float[Tensor, "b d"] | None, batch: Batch
     ) -> Float[Tensor, "b c"]:
-        """The classes that are no candidates are all but impossible."""
-        logits: Tensor = self.decoder(self.dropout(context), query)
-        allowed = batch.candidates
-        if allowed is None:
-            return logits
-        if allowed.shape != logits.shape:
-            raise HeedfulError(
-                f"the corpus names candidates among {allowed.shape[1]} classes and the model has "
-                f"{logits.shape[1]} logits: train it on this corpus, of three classes or more."
-            )
-        return logits.masked_fill(~allowed, IMPOSSIBLE)
+        return among_candidates(self.decoder(self.dropout(context), query), batch)
 
     def token_logits(
         self, states: Float[Tensor, "b t d"], batch: Batch
     ) -> Mapping[str, TokenLogits]:
-        """Less the bias, which is added later."""
         if not self.decoder.linear:
             return {}
-        linear = linear_token_logits(self.decoder.final, states)
-        if batch.candidates is not None:
-            values = linear.values.where(batch.candidates[:, None], IMPOSSIBLE - linear.bias)
-            linear = replace(linear, values=values)
-        return {NAME: linear}
+        return {NAME: candidate_token_logits(self.decoder.final, states, batch)}
 
 
 def check(spec: ModelSpec) -> None:

@@ -28,6 +28,7 @@ USUAL = {
     "one_sequence": ModelSpec("bilstm", "additive"),
     "hierarchical": ModelSpec("bigru", "additive", family="hierarchical"),
     "pair": ModelSpec("bilstm", "additive", family="pair", decoder="query"),
+    "biattention": ModelSpec("bilstm", "trilinear", family="biattention"),
     "seq2seq": ModelSpec("bilstm", "additive", family="seq2seq", dropout=0.3),
     "transformer": ModelSpec("prenorm", "dot", family="transformer", dropout=0.1),
 }
@@ -65,16 +66,27 @@ class Choice:
     size: str = "full"
     probe_params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By probe: what takes the place of the study's own parameters, or joins them."""
+    family: str | None = None
+    """Of all models, in place of theirs, with its usual attention and decoder."""
 
     def models(self, given: tuple[ModelSpec, ...]) -> list[ModelSpec]:
         """The study's models with the chosen parts, each once."""
         chosen = (
             replace(model, encoder=encoder, attention=attention, **dict(self.model))
-            for model in given
+            for model in map(self._of_family, given)
             for encoder in self.encoders or [model.encoder]
             for attention in self.attentions or [model.attention]
         )
         return list(dict.fromkeys(chosen))
+
+    def _of_family(self, model: ModelSpec) -> ModelSpec:
+        if self.family is None:
+            return model
+        if self.family not in USUAL:
+            raise unknown_name("family", self.family, list(USUAL))
+        usual = USUAL[self.family]
+        parts = {"attention": usual.attention, "decoder": usual.decoder}
+        return replace(model, family=self.family, **parts)
 
     def asked(
         self, given: tuple[ProbeSpec, ...], small: Small | None = None

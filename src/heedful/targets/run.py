@@ -23,7 +23,7 @@ from heedful.data import (
 )
 from heedful.errors import HeedfulError
 from heedful.interventions import restored
-from heedful.models import Answering, Family, Gumbel, Search, Writer, generate
+from heedful.models import FAMILIES, Answering, Family, Gumbel, Search, Writer, generate
 from heedful.specs import START, UNKNOWN
 from heedful.store import Run, Store, store_of
 from heedful.targets.answers import (
@@ -296,7 +296,7 @@ def truncated(rows: Iterable[Row], documents: Iterable[Document]) -> Truncation:
 
 
 def reads_pairs(run: Run) -> bool:
-    return run.spec.family == "pair"
+    return bool(FAMILIES[run.spec.family].kind == "pair")
 
 
 def _vocabulary(prepared: Prepared) -> Vocabulary:

@@ -20,7 +20,16 @@ from heedful.entries import SHARE, Entries, LossTerm
 from heedful.errors import HeedfulError
 from heedful.interventions import Edited
 from heedful.metrics import conicity
-from heedful.models import Family, OneSequence, Pair, Separate, attach, how_to_fit, main_site
+from heedful.models import (
+    BiAttention,
+    Family,
+    OneSequence,
+    Pair,
+    Separate,
+    attach,
+    how_to_fit,
+    main_site,
+)
 from heedful.specs import END
 from heedful.training.loss import Term, TermContext, attended_states, masked_mean
 from heedful.types import Batch, Keep, Trace
@@ -146,6 +155,8 @@ def remedy(model: Family, width: int) -> str:
         return how_to_fit(model.encoder, width)
     if isinstance(model, Pair) and isinstance(model.encoder, Separate):
         return how_to_fit(model.encoder.a, width)
+    if isinstance(model, BiAttention):
+        return "choose the family pair"
     return f"give --hidden {width}"
 
 
