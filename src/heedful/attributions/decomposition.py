@@ -27,7 +27,7 @@ from heedful.attributions.lrp import PRODUCTS, ROOTS, SQUASHINGS, activations
 from heedful.entries import ANY, SHARE, Attribution, by_name
 from heedful.errors import HeedfulError
 from heedful.interventions import custom
-from heedful.models import logit, probability
+from heedful.models import linear, logit, probability
 from heedful.types import Batch, Keep, Model, SiteCall, Target
 from heedful.words import present
 
@@ -270,7 +270,7 @@ class _Parts(Rule, TorchFunctionMode):
         )
 
     def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        y = F.linear(x, weight)
+        y = linear(x, weight)
         return y if bias is None else self.shifted(y, bias)
 
     def shifted(self, y: Tensor, bias: Tensor) -> Tensor:

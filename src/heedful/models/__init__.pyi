@@ -82,6 +82,8 @@ from heedful.models.hf.inputs import one_label as one_label
 from heedful.models.hf.inputs import one_token as one_token
 from heedful.models.hf.inputs import regression as regression
 from heedful.models.hf.inputs import span as span
+from heedful.models.hf.linear import fast_linear as fast_linear
+from heedful.models.hf.linear import linear as linear
 from heedful.models.hf.model import HuggingFace as HuggingFace
 from heedful.models.hf.model import LayerCache as LayerCache
 from heedful.models.hf.model import layers_of as layers_of

@@ -22,6 +22,7 @@ from heedful.models import (
     attach,
     classes,
     evaluating,
+    fast_linear,
     label_words,
     one_label,
     one_token,
@@ -101,7 +102,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         given = all(place is not None for place in named)
         draft = asked_at_places(draft, loaded, task, loading, given)
         head, asked = _question(loaded, task, draft, documents, loading)
-        with attach(loaded.module, filler, head) as model:
+        with attach(loaded.module, filler, head) as model, fast_linear(loaded.module):
             subject = replace(asked, model=model)
             if task.kind in (CLASSES, LABEL_WORDS, WORD_LABEL):
                 yield finish_labelled(subject, documents, loading.label_map)
