@@ -85,8 +85,7 @@ class Choice:
         if self.family not in USUAL:
             raise unknown_name("family", self.family, list(USUAL))
         usual = USUAL[self.family]
-        parts = {"attention": usual.attention, "decoder": usual.decoder}
-        return replace(model, family=self.family, **parts)
+        return replace(model, family=self.family, attention=usual.attention, decoder=usual.decoder)
 
     def asked(
         self, given: tuple[ProbeSpec, ...], small: Small | None = None
