@@ -17,7 +17,7 @@ from heedful.models import OneSequence
 from heedful.types import Batch, Deleted, Edits, Embeddings, Model, SiteSpec, Trace
 
 LENGTHS = (4, 1, 9, 2, 6, 5, 3, 12)
-OTHERS = {"generation", "alignment", "several sites", "rationales", "impermissible"}
+OTHERS = {"generation", "alignment", "several sites", "rationales", "impermissible", "revisions"}
 # What applies to a model of one sequence and one linear site, on classes without rationales.
 COMPARING = ("seeds", "guides", "frontier")
 FITTING = [name for name in PROBES if not OTHERS & set(PROBES[name].needs)]

@@ -122,6 +122,16 @@ def audit_subject(
             "plausibility is measured against rationales, and the texts have none: name their "
             "column (--rationale-column), or leave plausibility out of --only."
         )
+    if "counterfactuals" in plan.must and subject.asked is not None:
+        raise HeedfulError(
+            "counterfactuals compare decisions, and here one answer is explained: leave "
+            "counterfactuals out."
+        )
+    if "counterfactuals" in plan.must and not subject.revisions:
+        raise HeedfulError(
+            "counterfactuals are pairs of a text and its revision, and there are none: name their "
+            "column (--pair-column), or leave counterfactuals out."
+        )
     trial, store = Trial(subject, spec, plan.started()), plan.opened
     known = find_audit(store, trial.identity)
     if known is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from heedful.attributions import text_site, text_sites
@@ -25,6 +26,7 @@ from heedful.experiments import (
     HeadMeans,
     Intervention,
     Noise,
+    Revisions,
     Search,
     WordMap,
     adversarial_attention,
@@ -32,6 +34,7 @@ from heedful.experiments import (
     all_subsets,
     cumulative,
     curves_of,
+    edit_flips,
     effect,
     eraser_erasure,
     eraser_plausibility,
@@ -39,6 +42,7 @@ from heedful.experiments import (
     erasures,
     exclusivity,
     faithfulness,
+    found_edits,
     gaps_to_exact,
     head_effects,
     head_statistics,
@@ -84,7 +88,8 @@ class AuditBatch:
     all explanations. The model may be another than the one on trial: it then has another `role`.
     `sites` are maps of single layers and heads, of which the importance they capture is measured
     and no more, `without_sinks` those of the attention on trial less what may be sinks. An average
-    rationale has `marked_share` of a text's words. `means` is what heads put out on average."""
+    rationale has `marked_share` of a text's words. `means` is what heads put out on average,
+    `revisions` what people made of some of the texts."""
 
     forward: ForwardBatch
     spec: AuditSpec
@@ -97,6 +102,7 @@ class AuditBatch:
     shown: PageData | None = None
     role: str = "base"
     means: HeadMeans = field(default_factory=HeadMeans)
+    revisions: Revisions | None = None
 
     @property
     def decided(self) -> tuple[Model, Batch, Tensor]:
@@ -233,6 +239,21 @@ def plausible(audit: AuditBatch, eraser: bool = False) -> Iterator[Values]:
             yield Values(plausibility(scores, *place, seed), name)
 
 
+def counterfactuals(audit: AuditBatch) -> Iterator[Values]:
+    """Every map against the words that a revision of the text changed."""
+    if audit.revisions is None or not len(audit.revisions.of):
+        return
+    of, flips = audit.revisions.of, edit_flips(audit.forward, audit.revisions)
+    texts = torch.unique(of)
+    mine = of == texts[:, None]
+    rows = texts.tolist()
+    yield Values({"edit_flips": (mine & flips).sum(-1) / mine.sum(-1)}, rows=rows)
+    for name, scores in audit.maps.items():
+        found = found_edits(scores, audit.word_mask, audit.revisions, flips)
+        for (measure, where), values in found.items():
+            yield Values({measure: values[texts]}, name, where, rows)
+
+
 def sanity(audit: AuditBatch) -> Iterator[Values]:
     """τ of each map with that of the model with random weights (should be near 0), and how far
     it moves when the input's origin does (should be 0)."""
@@ -343,6 +364,7 @@ EXPERIMENTS: Mapping[str, Callable[[AuditBatch], Iterator[Values]]] = {
     "removals": removals,
     "plausibility": plausible,
     "eraser": partial(plausible, eraser=True),
+    "counterfactuals": counterfactuals,
     "uniqueness": uniqueness,
     "layers": layers,
     "heads": heads,

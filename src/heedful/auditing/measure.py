@@ -31,6 +31,7 @@ from heedful.data import PUNCTUATION, word_kind
 from heedful.experiments import (
     ForwardBatch,
     HeadMeans,
+    Revisions,
     head_maps,
     randomised,
     sink_maps,
@@ -90,6 +91,7 @@ class Measurer:
         clusters: tuple[str, ...],
         rationale: Tensor | None = None,
         punctuation: Tensor | None = None,
+        revisions: Revisions | None = None,
     ) -> Part:
         """`rationale` and `punctuation` mark words; without the latter no word is punctuation."""
         forward = ForwardBatch.of(self.model, batch)
@@ -123,6 +125,7 @@ class Measurer:
             self.marked_share,
             shown,
             means=self.means,
+            revisions=revisions,
         )
         for name, experiment in EXPERIMENTS.items():
             if GROUPS_OF.get(name, {name}) & set(self.spec.only):

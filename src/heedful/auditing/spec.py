@@ -9,6 +9,7 @@ from heedful.entries import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure, declarati
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import (
     CANDIDATE_MEASURES,
+    EDIT_MEASURES,
     ERASER_MEASURES,
     ERASURE_MEASURES,
     IMPORTANCE_MEASURES,
@@ -61,17 +62,28 @@ GROUPS = (
     "heads",
 )
 """What is measured; `only` some of it costs less, and the rest is "not measured"."""
-EXTRA = ("map_sanity", "null_space", "head_ablation", "infidelity", "eraser", "candidates")
+EXTRA = (
+    "map_sanity",
+    "null_space",
+    "head_ablation",
+    "infidelity",
+    "eraser",
+    "candidates",
+    "counterfactuals",
+)
 """What is measured on request: every map of a randomised model, linear programmes per head, the
 output without each head (Michel et al. 2019), every map against random sets of words and under
-noise (Yeh et al. 2019), by ERASER's own definitions (DeYoung et al. 2020), and by other candidates
-for an unsigned measure."""
+noise (Yeh et al. 2019), by ERASER's own definitions (DeYoung et al. 2020), by other candidates for
+an unsigned measure, and against the words that a revision changed (Kaushik et al. 2020)."""
 RENAMED = {"exclusivity": "uniqueness", "health": "randomization_check", "sanity": "map_sanity"}
 """Earlier names of groups, accepted wherever a group is named."""
 ERASING = frozenset({"erasure", "importance"})
 """What takes words away. `randomization_check` does so again with a randomised model, for erasure:
 importance has no measure that such a model could mislead, and only starts the search there."""
-MAPPED = ERASING | {"agreement", "plausibility", "map_sanity", "infidelity", "eraser", "candidates"}
+MAPPED = ERASING | {
+    *("agreement", "plausibility", "map_sanity", "infidelity", "eraser", "candidates"),
+    "counterfactuals",
+}
 """What looks at the maps of all explanations."""
 
 
@@ -294,6 +306,7 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     "infidelity": _INFIDELITY,
     "eraser": ERASER_MEASURES,
     "candidates": CANDIDATE_MEASURES,
+    "counterfactuals": EDIT_MEASURES,
     ALWAYS: SINK_MEASURES,
     SEEDS: _STABILITY,
 }

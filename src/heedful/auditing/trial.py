@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from heedful.attributions import fit_prior
 from heedful.auditing.answer_tokens import token_table
@@ -24,7 +26,7 @@ from heedful.auditing.measure import (
 )
 from heedful.auditing.page_data import MOST_TEXTS, documents_table, site_words
 from heedful.auditing.result import KIND, Audit, identity, spec_digest, stored_tables
-from heedful.auditing.schedule import LOOKS, Pace, Plan, ablation_means, first_texts
+from heedful.auditing.schedule import LOOKS, TOKENS_AT_ONCE, Pace, Plan, ablation_means, first_texts
 from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec, group_name
 from heedful.auditing.tables import (
     Measurements,
@@ -34,9 +36,11 @@ from heedful.auditing.tables import (
     read_part,
     write_part,
 )
+from heedful.data import groups
 from heedful.errors import HeedfulError
+from heedful.experiments import Revisions, decisions, edited_words
 from heedful.store import Frames, Run, run_key
-from heedful.targets import AuditTarget
+from heedful.targets import AuditTarget, Document
 from heedful.units import WORD
 from heedful.verdict import Settings, Verdict, stored_verdict
 from heedful.words import word_mask
@@ -99,8 +103,31 @@ class Trial:
             mask = word_mask(batch.texts["a"])
             rationale = marked_words(documents, mask) if self.subject.rationales else None
             punctuation = punctuation_marks(documents, mask)
-            found = self.measure(batch, clusters, rationale, punctuation)
+            revised = self._revisions(indices, mask)
+            found = self.measure(batch, clusters, rationale, punctuation, revised)
         return replace(found, documents=documents_table(documents).assign(place=indices))
+
+    def _revisions(self, indices: Indices, mask: Tensor) -> Revisions | None:
+        """What people made of these texts, where it is asked for: the model reads it, too."""
+        if "counterfactuals" not in self.spec.only:
+            return None
+        subject = self.subject
+        pairs = [
+            (row, int(index), place)
+            for row, index in enumerate(indices)
+            for place in subject.revisions.get(int(index), ())
+        ]
+        edited = torch.zeros((len(pairs), mask.shape[1]), dtype=torch.bool)
+        for line, (_, *both) in enumerate(pairs):
+            marks = _edited(*(subject.documents[place] for place in both))[: mask.shape[1]]
+            edited[line, : len(marks)] = torch.tensor(marks, dtype=torch.bool)
+        of = torch.tensor([row for row, _, _ in pairs], dtype=torch.long)
+        places = np.array([place for _, _, place in pairs], dtype=np.int64)
+        decided = torch.zeros_like(of, device=mask.device)
+        for some in groups(subject.lengths[places], TOKENS_AT_ONCE, len(places)):
+            batch = subject.encode(places[some])
+            decided[torch.from_numpy(some)] = decisions(subject.model, batch)
+        return Revisions(of.to(mask.device), edited.to(mask.device), decided)
 
     def _refuse(self, skipped: Mapping[str, str]) -> None:
         """What was found may have left out what is now asked for by name."""
@@ -173,6 +200,20 @@ class Trial:
         chosen = replace(settings, look=looks, looks=looks)
         verdict = judge_rows(tables["rows"], tables["costs"].whole, facts, chosen)
         return self.with_tokens(Audit(verdict, tables, facts))
+
+
+def _edited(original: Document, revision: Document) -> list[bool]:
+    """The words on trial of the original that the revision changed, side by side."""
+    return [
+        mark
+        for side, spans in original.words.items()
+        for mark in edited_words(
+            *(
+                [each.texts[side][start:end] for start, end in words]
+                for each, words in ((original, spans), (revision, revision.words[side]))
+            )
+        )
+    ]
 
 
 SAME = 1e-6

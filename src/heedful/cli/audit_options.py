@@ -128,6 +128,7 @@ class SubjectOptions(ModelOptions):
     cluster_column: str | None = option(
         "Column of what texts share, such as their author.", panel=DATA
     )
+    pair_column: str | None = option("Column that a text shares with its revisions.", panel=DATA)
     label_map: str | None = option("Labels of data and model: pos=LABEL_1,neg=LABEL_0")
     param: ParamOption = None
     data_dir: DataDirOption = None
@@ -142,7 +143,7 @@ class SubjectOptions(ModelOptions):
             return
         roles = (
             "text", "text_b", "label", "rationale", "answer", "contrast", "position", "id",
-            "cluster",
+            "cluster", "pair",
         )  # fmt: skip
         columns = {role: getattr(self, f"{role}_column") for role in roles}
         usual = self.label_column == SubjectOptions.label_column
@@ -155,7 +156,7 @@ class SubjectOptions(ModelOptions):
     def given(self) -> dict[str, Any]:
         columns = (
             "text_column", "text_b_column", "rationale_column", "answer_column", "contrast_column",
-            "position_column", "id_column", "cluster_column",
+            "position_column", "id_column", "cluster_column", "pair_column",
         )  # fmt: skip
         plain = ("n", "token", "split", *columns)
         return {
@@ -199,7 +200,7 @@ class MeasureOptions:
         "Measure only these groups, such as plausibility or erasure.", panel=MEASURED
     )
     extra: str | None = option(
-        "Also measure map_sanity, infidelity, eraser, candidates of explanations; "
+        "Also measure map_sanity, infidelity, eraser, candidates, counterfactuals of explanations; "
         "null_space, head_ablation of heads.",
         panel=MEASURED,
     )

@@ -286,6 +286,7 @@ _AUDIT: dict[str, Check] = {
         ("text_column", "text_b_column", "label_column", "rationale_column", "id_column"), _text
     ),
     "cluster_column": _text,
+    "pair_column": _text,
     "label": _text,
     "label_words": _joined_pairs,
     "label_map": _joined_pairs,

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any
 
 from heedful.errors import HeedfulError, listed, short
@@ -31,7 +32,8 @@ class Example:
     only some classes can be the answer, `candidates` are their numbers. A corpus for
     generation has no classes; its labels are 0. What attention should not be seen on
     (pruthi2020) is `impermissible`, spans like rationales. Examples of one `cluster` (a
-    document, a story) are not independent of each other.
+    document, a story) are not independent of each other. An example may be one that people
+    changed until its label did: it then names the example that it `revises`.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Example:
     alignment: Links | None = None
     impermissible: Mapping[str, Spans] | None = None
     cluster: str | None = None
+    revises: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ class Record:
     can be the answer, `candidates` are their names. Words and rationales are spans by side; `parts`
     are the spans of the documents that the first text was joined of. A model that writes is asked
     for an `answer`, maybe `instead` of another one. A prediction may be about a part of the first
-    text, at a `position`: its [start, end) characters, or the number of its word, from 1."""
+    text, at a `position`: its [start, end) characters, or the number of its word, from 1. A text
+    that is another one's revision names the record that it `revises`."""
 
     id: str
     texts: Mapping[str, str]
@@ -86,6 +90,7 @@ class Record:
     answer: str | None = None
     instead: str | None = None
     position: int | tuple[int, int] | None = None
+    revises: str | None = None
 
 
 def join_tokens(tokens: Sequence[str]) -> tuple[str, GivenTokens]:
@@ -195,15 +200,19 @@ def _pick_whole(examples: Sequence[Example], fraction: float, seed: int, purpose
 
 
 def limit_splits(examples: Sequence[Example], spec: PrepareSpec) -> list[Example]:
-    """At most `limit` examples of each split, a random sample in the order of the corpus."""
+    """At most `limit` examples of each split, a random sample in the order of the corpus. An
+    example comes with its revisions."""
     if spec.limit is None:
         return list(examples)
     if spec.limit < 1:
         raise HeedfulError(f"limit is {spec.limit}: give at least 1 example per split, or none.")
     kept: set[str] = set()
     for split in SPLITS:
-        names = [example.id for example in examples if example.split == split]
-        kept.update(pick(names, spec.limit, spec.seed, "limit"))
+        families: dict[str, list[str]] = {}
+        for example in (each for each in examples if each.split == split):
+            families.setdefault(example.revises or example.id, []).append(example.id)
+        chosen = pick(list(families), len(families), spec.seed, "limit")
+        kept.update(islice(chain.from_iterable(map(families.__getitem__, chosen)), spec.limit))
     return [example for example in examples if example.id in kept]
 
 

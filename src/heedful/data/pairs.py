@@ -49,6 +49,7 @@ ESNLI = Source(
     by_split("esnli/esnli_*.csv", ("train_1", "train_2", "dev", "test")),
 )
 PARTS = ("all", "original", "revised")
+REVISIONS = 4
 SENTENCES = {"a": "Sentence1", "b": "Sentence2"}
 ANNOTATORS = (1, 2, 3)
 GOLD = (*SENTENCES.values(), "gold_label")
@@ -78,15 +79,34 @@ def read_mnli(data_dir: Path | None) -> RawCorpus:
 
 def read_snli_cad(data_dir: Path | None, part: str = "all") -> RawCorpus:
     """Pairs that people changed until the label changed. `part` is all pairs, the original ones,
-    or the revised ones. The originals of dev and test are also in SNLI's dev and test sets."""
+    or the revised ones. The originals of dev and test are also in SNLI's dev and test sets.
+
+    A file has all originals and then four revisions of each, in the same order. The revision and
+    its original share the premise or the hypothesis: where they do not, they are not linked."""
     if part not in PARTS:
         raise unknown_name("part", part, list(PARTS))
+    originals: dict[str, list[tuple[str, Row]]] = {"train": [], "dev": [], "test": []}
 
     def example(split: str, number: int, row: Row) -> Example | None:
-        fits = part in ("all", row["source"])
-        return _pair("snli_cad", SNLI_CAD, split, number, row) if fits else None
+        own, firsts = f"snli_cad-{split}-{number:06d}", originals[split]
+        if row["source"] == "original":
+            firsts.append((own, row))
+            revises = None
+        else:
+            place = (number - len(firsts)) // REVISIONS
+            first = firsts[place] if place < len(firsts) else None
+            revises = first[0] if first is not None and _share_a_text(row, first[1]) else None
+        if part not in ("all", row["source"]):
+            return None
+        pair = _labelled(own, split, row, SNLI_CAD.files[split])
+        return pair and replace(pair, cluster=revises or own, revises=revises)
 
     return SNLI_CAD.read(data_dir, LABELS, (*COLUMNS, "source"), example, "of the other part")
+
+
+def _share_a_text(one: Row, other: Row) -> bool:
+    """But for blanks."""
+    return any(str(one[side]).split() == str(other[side]).split() for side in COLUMNS[:2])
 
 
 def _pair(corpus: str, source: Source, split: str, number: int, row: Row) -> Example | None:
@@ -260,6 +280,7 @@ ENTRIES = by_name(
         name="snli_cad",
         description="SNLI pairs and their counterfactual revisions",
         make=read_snli_cad,
+        version=2,
         find=SNLI_CAD.find,
         paper="kaushik2020",
         licence="Apache 2.0; SNLI: CC BY-SA 4.0",

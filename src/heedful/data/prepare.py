@@ -264,6 +264,7 @@ def table(items: Sequence[Tokenised], vocabulary: Vocabulary) -> pd.DataFrame:
     optional: dict[str, Callable[[Tokenised], Any]] = {
         "candidates": _candidates,
         "cluster": lambda item: item.example.cluster,
+        "revises": lambda item: item.example.revises,
         "alignment": _alignment,
     }
     for column, values in optional.items():

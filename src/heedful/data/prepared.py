@@ -87,7 +87,8 @@ def groups(lengths: Indices, tokens: int | None, size: int) -> Iterator[NDArray[
 @dataclass(frozen=True)
 class Split:
     """The examples of one split in the order of the corpus: ids, labels `[n]`, and each side's
-    texts. `candidates` `[n, c]` are the classes that can be the answer."""
+    texts. `candidates` `[n, c]` are the classes that can be the answer; `revises` are the ids of
+    the examples that some are revisions of."""
 
     ids: tuple[str, ...]
     labels: Tensor
@@ -95,6 +96,7 @@ class Split:
     candidates: Tensor | None = None
     alignments: list[NDArray[np.int32] | None] | None = None
     clusters: list[str | None] | None = None
+    revises: list[str | None] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -178,7 +180,8 @@ class Split:
             sides,
             _marked(list(rows["candidates"]), classes) if "candidates" in rows else None,
             _column(rows, "alignment"),
-            _column(rows, "cluster"),
+            _names(rows, "cluster"),
+            _names(rows, "revises"),
         )
 
 
@@ -190,6 +193,12 @@ def _side(rows: pd.DataFrame, name: str) -> Side:
 
 def _column(rows: pd.DataFrame, name: str) -> list[Any] | None:
     return list(rows[name]) if name in rows else None
+
+
+def _names(rows: pd.DataFrame, name: str) -> list[str | None] | None:
+    """A missing name is None, however a table says so."""
+    found = _column(rows, name)
+    return found and [value if isinstance(value, str) else None for value in found]
 
 
 def _marked(candidates: list[NDArray[np.int32]], classes: int) -> Tensor:

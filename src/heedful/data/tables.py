@@ -2,7 +2,7 @@
 
 A table is a CSV, TSV, JSONL or Parquet file, a data frame, a `datasets.Dataset` or a list of
 dicts. Its columns are named by role: text, text_b, label, id, rationale, cluster, answer and
-contrast for models that write, and position for models that label words.
+contrast for models that write, position for models that label words, and pair for revisions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SPLIT_NAMES = {
 }
 """How files and datasets name the splits."""
 _SIDES = {"a": "text", "b": "text_b"}
-_ONE_ROLE = ("text", "text_b", "label", "rationale", "answer", "contrast", "position")
+_ONE_ROLE = ("text", "text_b", "label", "rationale", "answer", "contrast", "position", "pair")
 """Roles whose columns differ; ids and clusters may share one."""
 
 
@@ -196,13 +196,22 @@ def table_records(
     """One record for each row, but for those the table itself marks as unlabelled. With a
     `separator`, the text column may hold lists of documents, which are joined by it."""
     check_columns(table, columns)
+    originals: dict[str, str] = {}
     for number, row in enumerate(table.rows, 1):
         parts = None
         if separator is not None:
             row, parts = _joined(row, columns["text"], separator, f"row {number} of {table.where}")
         record = record_of(row, number, table, columns, parts)
         if record is not None:
-            yield record
+            pair = _name(row, columns.get("pair"), f"row {number} of {table.where}")
+            yield record if pair is None else _of_pair(record, pair, originals)
+
+
+def _of_pair(record: Record, pair: str, originals: dict[str, str]) -> Record:
+    """The first record of a pair is the original, which others revise."""
+    first = originals.setdefault(pair, record.id)
+    revises = None if first == record.id else first
+    return replace(record, cluster=record.cluster or pair, revises=revises)
 
 
 Parts = tuple[tuple[int, int], ...]

@@ -13,6 +13,14 @@ from heedful.experiments.adversarial_attention import furthest_attention as furt
 from heedful.experiments.adversarial_attention import search as search
 from heedful.experiments.correlation import agreement as agreement
 from heedful.experiments.correlation import correlation as correlation
+from heedful.experiments.counterfactuals import EDIT_MEASURES as EDIT_MEASURES
+from heedful.experiments.counterfactuals import FLIPS as FLIPS
+from heedful.experiments.counterfactuals import STAYS as STAYS
+from heedful.experiments.counterfactuals import Revisions as Revisions
+from heedful.experiments.counterfactuals import decisions as decisions
+from heedful.experiments.counterfactuals import edit_flips as edit_flips
+from heedful.experiments.counterfactuals import edited_words as edited_words
+from heedful.experiments.counterfactuals import found_edits as found_edits
 from heedful.experiments.deception import METHODS as METHODS
 from heedful.experiments.deception import decide as decide
 from heedful.experiments.deception import overlooked as overlooked

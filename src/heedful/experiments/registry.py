@@ -23,6 +23,7 @@ PROBES = OpenRegistry(
         "translation": "heedful.experiments.translation:TRANSLATION",
         "alignment": "heedful.experiments.translation:ALIGNMENT",
         "rationale": "heedful.experiments.rationale",
+        "counterfactuals": "heedful.experiments.counterfactuals",
         "deception": "heedful.experiments.deception:DECEPTION",
         "detector": "heedful.experiments.deception:DETECTOR",
         "mutual_information": "heedful.experiments.states:MUTUAL_INFORMATION",

@@ -50,6 +50,7 @@ def checks(evidence: AuditEvidence) -> dict[str, Any]:
         "sanity": sanity(evidence),
         "infidelity": infidelity(evidence),
         "eraser": eraser(evidence),
+        "edits": edits(evidence),
     }
 
 
@@ -291,6 +292,19 @@ def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
         count = str(len(evidence.values("infidelity", name, operators[0])))
         lines.append({"name": plain(name), "gap": ", ".join(gaps), "moved": steady, "n": count})
     return lines
+
+
+def edits(evidence: AuditEvidence) -> list[dict[str, Any]]:
+    """Each explanation against the words that revisions changed, and the baselines: a line each,
+    the best first where revisions flip the prediction."""
+    lines: dict[str, dict[str, Any]] = {}
+    for one in evidence.verdict.edits.scores:
+        line = lines.setdefault(one.explanation, {"name": plain(one.explanation), "cells": {}})
+        cell = {"value": shown(one.value, 2), "above": "", "n": str(one.texts)}
+        if math.isfinite(one.above):
+            cell["above"] = with_bounds(one.above, one.low, one.high)
+        line["cells"][f"{one.measure} {one.revisions}".strip()] = cell
+    return list(lines.values())
 
 
 def eraser(evidence: AuditEvidence) -> list[dict[str, str]]:

@@ -222,6 +222,10 @@ NEEDS: dict[str, tuple[Callable[[Evidence], bool], str]] = {
         lambda evidence: any(marks is not None for marks in evidence.data.sides["a"].rationales),
         "it needs a corpus with rationales",
     ),
+    "revisions": (
+        lambda evidence: not {*(evidence.data.revises or ())}.isdisjoint(evidence.data.ids),
+        "it needs a corpus with revised texts, such as snli_cad",
+    ),
     "impermissible": (
         _forbids,
         "it needs a corpus with impermissible tokens: name them (--param impermissible=…)",

@@ -35,6 +35,7 @@ class Document:
     trial, `words` are those, and `pieces` the words that they were grouped of. A model that writes
     is asked for an `answer`, maybe `instead` of another one. Where a prediction is about a part of
     side a, `asked` is its [start, end) span: its characters keep their place and are not on trial.
+    A revision of another document names the one that it `revises`.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Document:
     answer: str | None = None
     instead: str | None = None
     asked: Span | None = None
+    revises: str | None = None
 
     @property
     def atoms(self) -> Mapping[str, tuple[Span, ...]]:

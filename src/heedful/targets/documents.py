@@ -267,6 +267,7 @@ def _document(
         record.answer,
         record.instead,
         asked,
+        record.revises,
     )
 
 
@@ -289,6 +290,8 @@ def _digest(items: Sequence[Document], marks: Sequence[Mark]) -> str:
         facts += [] if item.answer is None else [item.answer, item.instead]
         if item.asked is not None:
             facts.append(item.asked)
+        if item.revises is not None:
+            facts.append({"revises": item.revises})
         total.update(_CANONICAL.encode(facts).encode())
     return total.hexdigest()[:16]
 
@@ -316,8 +319,8 @@ def first_of_text(records: Sequence[Record]) -> NDArray[np.int64]:
 
 
 def drawn(records: Sequence[Record], seed: int) -> NDArray[np.int64]:
-    """The places of all records, as `pick` sorts their ids."""
-    hashes = (stable_hash(seed, "documents", record.id) for record in records)
+    """The places of all records, as `pick` sorts their ids; revisions come with their original."""
+    hashes = (stable_hash(seed, "documents", record.revises or record.id) for record in records)
     keys = np.fromiter(hashes, dtype=np.int64, count=len(records))
     order = np.argsort(keys, kind="stable")
     if (np.diff(keys[order]) > 0).all():
@@ -420,6 +423,7 @@ def _prepared(part: Split, labels: tuple[str, ...]) -> Iterator[Record]:
             rationales or None,
             None if part.clusters is None else part.clusters[index],
             candidates,
+            revises=None if part.revises is None else part.revises[index],
         )
 
 
@@ -441,4 +445,5 @@ def _example_record(example: Example, labels: tuple[str, ...]) -> Record:
         rationales,
         example.cluster,
         None if candidates is None else tuple(labels[place] for place in candidates),
+        revises=example.revises,
     )

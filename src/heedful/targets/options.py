@@ -37,6 +37,9 @@ class Reading:
         "characters, or the number of a word, from 1."
     )
     cluster_column: str | None = keyword("Column of what texts share, such as their author.")
+    pair_column: str | None = keyword(
+        "Column that a text shares with its revisions; the first of them is the original."
+    )
     seed: int = keyword("Random seed, of the sample and of all that is drawn.", 0)
     data_dir: Path | None = keyword("Folder with the real corpora.")
     store: Store | str | Path | None = keyword(
@@ -90,7 +93,7 @@ class Reading:
         """The named columns by role."""
         roles = (
             "text", "text_b", "label", "id", "rationale", "cluster", "answer", "contrast",
-            "position",
+            "position", "pair",
         )  # fmt: skip
         named = {role: getattr(self, f"{role}_column") for role in roles}
         return {role: column for role, column in named.items() if column is not None}

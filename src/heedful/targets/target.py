@@ -103,6 +103,11 @@ class AuditTarget:
         return self._overview.marked_share
 
     @property
+    def revisions(self) -> Mapping[int, tuple[int, ...]]:
+        """The places of the revisions of each document that has some."""
+        return self._overview.revisions
+
+    @property
     def labelled(self) -> bool:
         """Whether every document has a label, so that predictions can be right or wrong."""
         return bool((self.labels >= 0).all())
@@ -181,20 +186,25 @@ def predicted(subject: AuditTarget) -> NDArray[np.int64]:
 @dataclass(frozen=True)
 class Overview:
     """Labels are −1 where there is none; `rationales` says whether any document has one, and
-    `marked_share` is the share of words a rationale marks, on average over those that mark some."""
+    `marked_share` is the share of words a rationale marks, on average over those that mark some.
+    `revisions` are the places of the revisions of each document that has some."""
 
     ids: Sequence[str]
     clusters: Sequence[str]
     labels: NDArray[np.int64]
     rationales: bool
     marked_share: float
+    revisions: Mapping[int, tuple[int, ...]]
 
 
 def overview(documents: Iterable[Document]) -> Overview:
     """What is asked of all documents at once, gathered in one pass."""
     ids, clusters, labels, marked = DiskListWriter(NAMES), DiskListWriter(NAMES), array("q"), False
     total, marking = 0.0, 0
-    for document in documents:
+    revised: dict[str, list[int]] = {}
+    for place, document in enumerate(documents):
+        if document.revises is not None:
+            revised.setdefault(document.revises, []).append(place)
         ids.add(document.id)
         clusters.add(document.cluster)
         labels.append(-1 if document.label is None else document.label)
@@ -203,7 +213,10 @@ def overview(documents: Iterable[Document]) -> Overview:
             total += sum(document.rationale) / len(document.rationale)
             marking += 1
     numbers = np.array(labels, dtype=np.int64)
-    return Overview(ids.done(), clusters.done(), numbers, marked, total / max(1, marking))
+    names = ids.done()
+    revisions = {place: tuple(revised[name]) for place, name in enumerate(names) if name in revised}
+    average = total / max(1, marking)
+    return Overview(names, clusters.done(), numbers, marked, average, revisions)
 
 
 def weights_digest(module: nn.Module) -> str:

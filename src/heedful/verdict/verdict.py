@@ -19,6 +19,7 @@ from heedful.schemas import check_version
 from heedful.units import WORD, by_unit
 from heedful.verdict.heads import Heads, decisive_heads
 from heedful.verdict.inference import Comparison, examples_needed
+from heedful.verdict.on_request import Edits, edits_of
 from heedful.verdict.properties import PROPERTIES, REQUIRED
 from heedful.verdict.recommendation import (
     DIRECTION,
@@ -58,7 +59,7 @@ ANSWERS: Mapping[Decision, str] = {
 }
 
 
-ADDED = frozenset({"heads", "sinks"})
+ADDED = frozenset({"heads", "sinks", "edits"})
 """Fields that verdicts stored by an earlier Heedful do without."""
 RENAMED = {"exclusivity": "uniqueness"}
 """Earlier names of properties: stored verdicts have them, and they can still be asked for."""
@@ -76,8 +77,9 @@ class Verdict:
     decide. `recommendation` is the best explanation of which words matter, `direction` the best of
     those that say which class they speak for; `sites` are other layers and heads, `heads` what the
     output does without each head, where that was measured, `sinks` how much attention goes to
-    tokens that take it whatever the text says, and the answer without them. Plausibility is a
-    statement of its own and no part of the decision."""
+    tokens that take it whatever the text says, and the answer without them; `edits` whether
+    explanations mark the words of revisions, where that was measured. Plausibility is a statement
+    of its own and no part of the decision."""
 
     decision: Decision
     reason: str
@@ -95,6 +97,7 @@ class Verdict:
     caveats: tuple[str, ...] = CAVEATS
     heads: Heads = field(default_factory=Heads)
     sinks: Sinks = field(default_factory=Sinks)
+    edits: Edits = field(default_factory=Edits)
 
     @property
     def answer(self) -> str:
@@ -126,6 +129,7 @@ class Verdict:
             f"Other attention: {self.sites.sentence}",
             *([f"Heads: {self.heads.sentence}"] if self.heads.sentence else []),
             *([f"Sinks: {self.sinks.sentence}"] if self.sinks.sentence else []),
+            *([f"Edits: {self.edits.sentence}"] if self.edits.sentence else []),
             *(f"Warning: {text}" for text in self.warnings),
         ]
 
@@ -205,6 +209,7 @@ def judge(
         versions(),
         heads=decisive_heads(table, chosen),
         sinks=sinks,
+        edits=edits_of(table, chosen),
     )
     return verdict if chosen.unit == WORD else _of_unit(verdict, chosen.unit)
 
