@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.attributions import SALIENCIES, integrated
+from heedful.attributions import SALIENCIES
 from heedful.auditing import (
     BASELINES,
     COLUMNS,
@@ -361,21 +360,6 @@ def test_stacks_need_layers_and_accuracy_needs_labels(of_run: Audit) -> None:
     rows = [{"text": row["text"]} for row in texts(3)]
     found = audit(bert(), rows, LAYERS, label_column=None)
     assert set(found.rows["measure"]) - SINK_MEASURES.keys() == {"tvd_layer", "tvd_stack"}
-
-
-def test_a_quick_audit_takes_fewer_steps_along_the_path_unless_they_are_named() -> None:
-    """Every node of the rule is a gradient, and one pass is the text without its words."""
-    names = ("attention", "integrated_gradients:tolerance=0")
-    spec = AuditSpec(names, only=("agreement",), gradient_steps=16)
-    named = replace(spec, explanations=("attention", f"{names[1]},max_steps=8"))
-    for each, steps in ((spec, 16), (named, 8)):
-        costs = audit(bert(), texts(2), each, label_column=None).costs.set_index("explanation")
-        assert costs["passes_per_text"][each.explanations[1]] == steps + 1
-    assert Measuring(quick=True).spec().gradient_steps == 32
-    assert Measuring(quick=True).spec(spec).gradient_steps == 16
-    assert (
-        Measuring().spec().gradient_steps == signature(integrated).parameters["max_steps"].default
-    )
 
 
 @pytest.mark.parametrize("layers", [2, 3])

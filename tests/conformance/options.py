@@ -34,6 +34,7 @@ _BASES: dict[tuple[str, ...], tuple[Typed, ...]] = {
     ("cite",): (("STUDY_KEY", *_STORE), ()),
     ("prepare",): (("planted", "--limit", "9"), ("good.csv", "--param", "tokenizer=words")),
     ("train",): (_TINY, (*_TINY, "--dry-run")),
+    ("roar",): ((*_TINY, "--steps", "50", "--seeds", "1", "--dry-run"),),
     ("repair",): ((*_TINY, "--methods", "sparsemax", "--seeds", "1", "--dry-run"),),
     ("study",): (
         ("jain2019", "--corpora", "planted", "--encoders", "average", "--limit", "20", "--dry-run"),

@@ -73,6 +73,13 @@ from heedful.auditing.result import spec_digest as spec_digest
 from heedful.auditing.result import store_audit as store_audit
 from heedful.auditing.result import stored_tables as stored_tables
 from heedful.auditing.result import write_audit as write_audit
+from heedful.auditing.roar import ONCE as ONCE
+from heedful.auditing.roar import RECURSIVE as RECURSIVE
+from heedful.auditing.roar import ROAR as ROAR
+from heedful.auditing.roar import Roar as Roar
+from heedful.auditing.roar import RoarWork as RoarWork
+from heedful.auditing.roar import roar as roar
+from heedful.auditing.roar import roar_cost as roar_cost
 from heedful.auditing.schedule import FIRST as FIRST
 from heedful.auditing.schedule import LOOKS as LOOKS
 from heedful.auditing.schedule import WAVE as WAVE

@@ -135,16 +135,6 @@ def fitted(each: Named, prior: Prior) -> Named:
     return replace(each, piece=prior.piece, params={})
 
 
-def within_steps(each: Named, most: int) -> Named:
-    """An explanation that takes steps along a path takes `most` at most, unless it was named with
-    a number of its own."""
-    known = parameters_of(each.piece.make)
-    if "max_steps" not in known or "max_steps" in each.params:
-        return each
-    first = each.params.get("steps", known["steps"].default)
-    return replace(each, params={**each.params, "max_steps": max(most, first)})
-
-
 def _pair(text: str, part: str) -> tuple[str, Any]:
     name, sign, value = part.partition("=")
     if not sign or not name.strip():

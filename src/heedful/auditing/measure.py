@@ -22,7 +22,6 @@ from heedful.auditing.explanation import (
     explained,
     fitted,
     named,
-    within_steps,
 )
 from heedful.auditing.page_data import PageData, last
 from heedful.auditing.spec import ATTENTION, BASELINES, ERASING, AuditSpec
@@ -76,7 +75,7 @@ class Measurer:
         self.checked, self.kept, self.marked_share = checked, kept, marked_share
         self.means = means
         chosen = all_named(name for name in spec.mapped if name not in BASELINES)
-        self.wanted = [within_steps(fitted(each, prior), spec.gradient_steps) for each in chosen]
+        self.wanted = [fitted(each, prior) for each in chosen]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
         self.skipped: dict[str, str] = {}
         if not text_site(model).normalised:

@@ -34,14 +34,8 @@ if TYPE_CHECKING:
 
 Names = str | Sequence[str]
 """Several names: a list of them, or one text with commas."""
-QUICK: Mapping[str, int] = {
-    "ceiling": 20,
-    "exact": 8,
-    "search_steps": 20,
-    "permutations": 10,
-    "gradient_steps": 32,
-}
-"""What `quick` spends; it never spends more than the spec says."""
+QUICK: Mapping[str, int] = {"ceiling": 20, "exact": 8, "search_steps": 20, "permutations": 10}
+"""What `quick` searches; it never searches more than the spec says."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +48,7 @@ class Measuring:
         "Explanations besides the usual set: 'lime,kernel_shap'."
     )
     perturbations: str | Sequence[str] | None = keyword("How words are removed: two or more names.")
-    quick: bool = keyword(
-        "Search less for the best order of words; fewer steps of integrated gradients.", False
-    )
+    quick: bool = keyword("Search less for the best order of words.", False)
     exact_words: int | None = keyword(
         "Measure examples of up to this many words over all sets of words (the usual: 10)."
     )

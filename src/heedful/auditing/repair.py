@@ -34,9 +34,8 @@ from heedful.runner import (
     Recipe,
     corpus_kind,
     grid,
-    jobs,
     model_facts,
-    run_jobs,
+    run_elsewhere,
     run_study,
 )
 from heedful.runner import estimate as cell_cost
@@ -173,7 +172,7 @@ def repair(
 ) -> Repair:
     """Whatever is in the store is not done again: started anew after a kill, it goes on."""
     drawn = draw(work, store, progress)
-    _train_elsewhere(work, drawn.grid, store, machine)
+    run_elsewhere(drawn.grid, work.engine, store, machine)
     cells = run_study(drawn.grid, store, machine, progress, announce).table("cells")
     scores, verdicts, trained = {}, {}, []
     for number, (name, model) in enumerate(drawn.models.items(), 1):
@@ -203,19 +202,6 @@ def repair(
         choose_method(scores, ranking, work.within, work.score),
         facts,
     )
-
-
-def _train_elsewhere(work: RepairWork, plan: Grid, store: Store, machine: Machine) -> None:
-    """All models at once, where there is an engine."""
-    if work.engine.engine is None:
-        return
-    todo = jobs([plan], store, machine, timed=False)
-    failures = run_jobs(todo, store, machine, work.engine.chosen(machine.device))
-    if failures:
-        raise HeedfulError(
-            f"{failures[0].job.title} was not done ({failures[0].reason}): what was done is kept. "
-            f"Fix this and run the command again."
-        )
 
 
 def _majority(store: Store, cells: pd.DataFrame, score: str) -> float:

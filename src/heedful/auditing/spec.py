@@ -20,8 +20,6 @@ from heedful.experiments import (
 )
 
 ATTENTION = "attention"
-MIN_STEPS = 8
-"""With which integrated gradients begin."""
 IMPORTANCE = ("occlusion", "integrated_gradients")
 BASELINES = ("random", "prior", "position")
 ORACLE = "search"
@@ -98,8 +96,7 @@ class AuditSpec:
     taken away, over which decisions average. Texts of at most `exact` words are
     measured over all sets of words, others over `orders` of removal. `ceiling` is the number of
     model runs per text that each search for the best order of a longer text may spend; 0 leaves
-    the best order out. Integrated gradients take at most `gradient_steps`, unless they were named
-    with `max_steps`."""
+    the best order out."""
 
     explanations: tuple[str, ...] = EXPLANATIONS
     importance: tuple[str, ...] = IMPORTANCE
@@ -111,7 +108,6 @@ class AuditSpec:
     exact: int = 10
     epsilon: float = 0.01
     search_steps: int = 60
-    gradient_steps: int = 256
     seed: int = 0
     only: tuple[str, ...] = GROUPS
 
@@ -139,10 +135,6 @@ class AuditSpec:
             raise unknown_name("target of an audit", self.target, [*EXPLAINED])
         if not self.importance or not 0 <= self.epsilon < 1:
             raise HeedfulError("give at least one importance measure, and an epsilon below 1.")
-        if self.gradient_steps < MIN_STEPS:
-            raise HeedfulError(
-                f"gradient_steps is {self.gradient_steps}: give {MIN_STEPS} or more."
-            )
         if self.permutations < 1 or self.search_steps < 1 or self.ceiling < 0:
             raise HeedfulError("give permutations and search_steps of at least 1, ceiling of 0.")
         _ = self.draws  # refused here, and not after the model was loaded

@@ -36,6 +36,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "train": ("train:train", "Train or fine-tune models."),
         "import": ("importing:import_file", "Make a model's folder of an ONNX or a GGUF file."),
         "repair": ("repair:repair", "Train models whose attention explains more."),
+        "roar": ("roar:roar", "Mask words that explanations name, and train again."),
         "study": ("study:study", "Run the experiments of a paper."),
         "replicate": ("replicate:replicate", "Register a study, run it, and write it up."),
     },

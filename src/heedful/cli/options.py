@@ -71,11 +71,7 @@ DryRunOption = Annotated[
     typer.Option("--dry-run", help="Print the plan and its cost without running it."),
 ]
 QuickOption = Annotated[
-    bool,
-    typer.Option(
-        "--quick",
-        help="Search less for the best order of words; fewer steps of integrated gradients.",
-    ),
+    bool, typer.Option("--quick", help="Search less for the best order of words.")
 ]
 ParamOption = Annotated[
     list[str] | None,

@@ -69,7 +69,7 @@ def repair(
     heedful repair --corpus sst --methods tying,mlm -o repair
     """
     spec = data.spec(corpus)
-    from heedful.auditing import REPAIR, REPAIR_SPEC, Measuring, RepairWork
+    from heedful.auditing import REPAIR, REPAIR_SPEC, RepairWork
     from heedful.report import check_packages
     from heedful.runner import corpus_kind, usual
     from heedful.specs import TrainSpec
@@ -78,7 +78,9 @@ def repair(
     if out is not None:
         check_packages()
     check_outputs(Output("-o", out, REPAIR), inputs=(corpus,), store=store)
-    measured = Measuring(quick=quick).spec(REPAIR_SPEC)
+    measured = REPAIR_SPEC
+    if quick:
+        measured = replace(REPAIR_SPEC, exact=8, search_steps=20, permutations=10)
     asked = engine.asked(where.device, where.threads)
     asked.check()
     place, here, folder = open_store(store), asked.machine(), data.folder

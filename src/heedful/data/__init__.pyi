@@ -42,6 +42,9 @@ from heedful.data.impermissible import has_forbidden as has_forbidden
 from heedful.data.impermissible import laid_out as laid_out
 from heedful.data.impermissible import shown_to as shown_to
 from heedful.data.marking import mark as mark
+from heedful.data.masked import Masked as Masked
+from heedful.data.masked import Masks as Masks
+from heedful.data.masked import masked as masked
 from heedful.data.mimic import clean as clean
 from heedful.data.mimic import patient_split as patient_split
 from heedful.data.news_posts import majority as majority

@@ -37,6 +37,12 @@ from heedful.metrics.rationales import precision_at_k as precision_at_k
 from heedful.metrics.rationales import span_matches as span_matches
 from heedful.metrics.rationales import token_f1 as token_f1
 from heedful.metrics.registry import METRICS as METRICS
+from heedful.metrics.retraining import RACU_COLUMNS as RACU_COLUMNS
+from heedful.metrics.retraining import RANDOM as RANDOM
+from heedful.metrics.retraining import ROAR_COLUMNS as ROAR_COLUMNS
+from heedful.metrics.retraining import racu as racu
+from heedful.metrics.retraining import racus as racus
+from heedful.metrics.retraining import roar_curves as roar_curves
 from heedful.metrics.summary import CELLS as CELLS
 from heedful.metrics.summary import COLUMNS as COLUMNS
 from heedful.metrics.summary import CONFIDENCE as CONFIDENCE

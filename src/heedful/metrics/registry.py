@@ -17,5 +17,6 @@ METRICS = Registry(
         },
     )
     | {"flips": f"{_METRICS}.flips:ENTRIES"}
-    | places(_METRICS, {"translation": "bleu aligned", "labels": "cohen_kappa krippendorff"}),
+    | places(_METRICS, {"translation": "bleu aligned", "labels": "cohen_kappa krippendorff"})
+    | places(_METRICS, {"retraining": "racu"}),
 )

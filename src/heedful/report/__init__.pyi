@@ -110,6 +110,7 @@ from heedful.report.figures.multiples import ANY as ANY
 from heedful.report.figures.multiples import class_legend as class_legend
 from heedful.report.figures.multiples import folded as folded
 from heedful.report.formats import bounds as bounds
+from heedful.report.formats import capitalised as capitalised
 from heedful.report.formats import interval as interval
 from heedful.report.formats import latex_escape as latex_escape
 from heedful.report.formats import milliseconds as milliseconds
@@ -155,6 +156,12 @@ from heedful.report.repair_page import figure as figure
 from heedful.report.repair_page import repair_page as repair_page
 from heedful.report.repair_page import repair_svg as repair_svg
 from heedful.report.repair_page import table_cells as table_cells
+from heedful.report.roar_page import racu_cells as racu_cells
+from heedful.report.roar_page import roar_page as roar_page
+from heedful.report.roar_page import roar_sentence as roar_sentence
+from heedful.report.roar_page import roar_svg as roar_svg
+from heedful.report.roar_page import roar_warnings as roar_warnings
+from heedful.report.roar_page import score_cells as score_cells
 from heedful.report.sheet import STYLES as STYLES
 from heedful.report.sheet import Sheet as Sheet
 from heedful.report.sheet import asset as asset

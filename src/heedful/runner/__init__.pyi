@@ -30,6 +30,9 @@ from heedful.runner.machine import cores as cores
 from heedful.runner.machine import free_memory as free_memory
 from heedful.runner.machine import machine as machine
 from heedful.runner.machine import worker_pool as worker_pool
+from heedful.runner.masking import magnitudes as magnitudes
+from heedful.runner.masking import masks_of as masks_of
+from heedful.runner.masking import seen_by as seen_by
 from heedful.runner.probe import NEEDS as NEEDS
 from heedful.runner.probe import Reading as Reading
 from heedful.runner.probe import Skipped as Skipped
@@ -52,12 +55,15 @@ from heedful.runner.sweep import Engine as Engine
 from heedful.runner.sweep import EngineRequest as EngineRequest
 from heedful.runner.sweep import list_studies as list_studies
 from heedful.runner.sweep import makespan as makespan
+from heedful.runner.sweep import run_elsewhere as run_elsewhere
 from heedful.runner.sweep import run_jobs as run_jobs
 from heedful.runner.sweep import run_study as run_study
 from heedful.runner.sweep import with_failures as with_failures
+from heedful.runner.train import Masking as Masking
 from heedful.runner.train import Recipe as Recipe
 from heedful.runner.train import claimed as claimed
 from heedful.runner.train import model_facts as model_facts
 from heedful.runner.train import model_key as model_key
 from heedful.runner.train import model_versions as model_versions
 from heedful.runner.train import trained as trained
+from heedful.runner.train import untrained as untrained

@@ -16,7 +16,7 @@ from heedful.models import check as check_model
 from heedful.parameters import check_parameters, parameters_of, takes_several
 from heedful.progress import Progress, silent
 from heedful.runner.probe import PRECISIONS
-from heedful.runner.train import Recipe
+from heedful.runner.train import Masking, Recipe
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, canonical, run_key
 from heedful.studies import Small, Study
@@ -134,14 +134,15 @@ class Cell:
     seed: int
     train: TrainSpec
     probes: tuple[ProbeSpec, ...]
+    masking: Masking | None = None
 
     @property
     def title(self) -> str:
-        return f"{self.corpus.title} {self.model.name} seed {self.seed}"
+        return f"{self.corpus.title} {self.recipe.title}"
 
     @property
     def recipe(self) -> Recipe:
-        return Recipe(self.model, self.train, self.seed)
+        return Recipe(self.model, self.train, self.seed, masking=self.masking)
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from heedful.data import MissingData, Prepared, Split
+from heedful.data import SPLITS, MissingData, Prepared, Split
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES, Evidence
 from heedful.metrics import summarise
@@ -19,8 +19,9 @@ from heedful.models import build
 from heedful.progress import seconds_each
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.machine import Machine, machine
+from heedful.runner.masking import magnitudes
 from heedful.runner.probe import Reading, compared, has_probe, probed, unfit
-from heedful.runner.train import Recipe, claimed, model_key, trained, typical, untrained
+from heedful.runner.train import Masking, Recipe, claimed, model_key, trained, typical, untrained
 from heedful.specs import ProbeSpec
 from heedful.store import Place, Run, Store, canonical, run_key, store_at
 from heedful.training import Objective, train
@@ -164,7 +165,7 @@ class _Planner:
             if unfit(probe.name, evidence) is None
         ]
         roles = [recipe for _, others in fitting for recipe in others.values()]
-        models = _teachers_first([cell.recipe, *roles])
+        models = _in_order([cell.recipe, *roles])
         for recipe in models:
             self._add_model(cell, corpus, recipe)
         reading = Reading(cell.seed, precision=plan.precision)
@@ -181,10 +182,10 @@ class _Planner:
             return
         done = self.store.has(key)
         cost = 0.0 if done or self.paces is None else self.paces.training(corpus, cell, recipe)
-        teacher = (model_key(corpus, recipe.teacher),) if recipe.teacher else ()
-        title = f"{cell.corpus.title} {recipe.model.name} seed {recipe.seed}"
+        before = [model_key(corpus, other) for other in recipe.before.values()]
+        title = f"{cell.corpus.title} {recipe.title}"
         work = None if done else TrainingWork(corpus.key, recipe)
-        self.found[key] = Job("model", key, title, work, (corpus.key, *teacher), cost, done)
+        self.found[key] = Job("model", key, title, work, (corpus.key, *before), cost, done)
 
     def _add_probes(
         self, plan: Grid, cell: Cell, corpus: Run, missing: list[ProbeSpec], models: list[Recipe]
@@ -215,14 +216,11 @@ class _Planner:
         return self.shapes[shape]
 
 
-def _teachers_first(recipes: Iterable[Recipe]) -> list[Recipe]:
-    """Each once."""
+def _in_order(recipes: Iterable[Recipe]) -> list[Recipe]:
+    """Each once, after those that it needs."""
     ordered: dict[Recipe, None] = {}
     for recipe in recipes:
-        chain = [recipe]
-        while chain[-1].teacher is not None:
-            chain.append(chain[-1].teacher)
-        ordered.update(dict.fromkeys(reversed(chain)))
+        ordered.update(dict.fromkeys([*_in_order(recipe.before.values()), recipe]))
     return list(ordered)
 
 
@@ -239,16 +237,35 @@ class Paces:
 
     machine: Machine
     trained: dict[str, tuple[float, float]] = field(default_factory=dict)
+    explained: dict[str, float] = field(default_factory=dict)
     probed: dict[str, float] = field(default_factory=dict)
     warm: set[str] = field(default_factory=set)
 
     def training(self, corpus: Run, cell: Cell, recipe: Recipe) -> float:
-        """Models of other roles are taken to be as fast as the cell's own."""
+        """Models of other roles are taken to be as fast as the cell's own. Where words are masked,
+        every text is explained first."""
         shape = canonical({"c": corpus.key, "m": cell.model, "b": cell.train.batch_size})
         if shape not in self.trained:
             self.trained[shape] = train_seconds(corpus, cell, self.machine)
         setup, epoch = self.trained[shape]
-        return setup + epoch * recipe.train.epochs
+        explaining = self.explaining(corpus, cell, recipe.masking) if recipe.masking else 0.0
+        return setup + epoch * recipe.train.epochs + explaining
+
+    def explaining(self, corpus: Run, cell: Cell, masking: Masking) -> float:
+        """Of every text of the corpus."""
+        shape = canonical({"c": corpus.key, "m": cell.model, "e": masking.explanation})
+        if shape not in self.explained:
+            data = Prepared(corpus)
+            evidence = untrained(corpus, cell.model, self.machine, SAMPLE)
+            few = _first(evidence, min(_FEW, len(evidence.data)))
+            for seen in (few, evidence):  # what it imports is no part of its pace
+                started = time.perf_counter()
+                for _, batch in seen.batches(seen.data):
+                    magnitudes(seen.models["base"], batch, masking.explanation)
+                spent = time.perf_counter() - started
+            texts = sum(len(data.split(name)) for name in SPLITS)
+            self.explained[shape] = spent * texts / len(evidence.data)
+        return self.explained[shape]
 
     def probing(self, corpus: Run, cell: Cell, probes: Sequence[ProbeSpec]) -> float:
         shape = canonical({"c": corpus.key, "m": cell.model, "p": list(probes)})

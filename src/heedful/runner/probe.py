@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from heedful.data import Prepared, has_forbidden, shown_to
+from heedful.data import has_forbidden
 from heedful.entries import Experiment, Role
 from heedful.errors import unknown_name
 from heedful.experiments import PROBES, Evidence, Findings, Parts
@@ -20,6 +20,7 @@ from heedful.metrics import summarise
 from heedful.models import Family
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
+from heedful.runner.masking import seen_by
 from heedful.runner.train import Recipe, evidence_of
 from heedful.specs import ProbeSpec, TermSpec
 from heedful.store import Frames, PartGone, Run, Store, run_key
@@ -95,7 +96,7 @@ def probed(
         wanted = recipes(base, probe)
         alone = run_key("probe", probe_facts(model, probe, reading, {}))
         if wanted or not store.has(alone):  # before others are trained for it in vain
-            evidence = evidence or _evidence(store, model, reading, machine, progress)
+            evidence = evidence or _evidence(model, reading, machine, progress)
             reason = unfit(probe.name, evidence)
             if reason:
                 yield probe, Skipped(probe.name, reason)
@@ -127,14 +128,11 @@ def _load(run: Run, reading: Reading, device: str) -> Family:
     return restored(run, device).to(PRECISIONS[reading.precision])
 
 
-def _evidence(
-    store: Store, model: Run, reading: Reading, machine: Machine, progress: Progress
-) -> Evidence:
+def _evidence(model: Run, reading: Reading, machine: Machine, progress: Progress) -> Evidence:
     if reading.precision not in PRECISIONS:
         raise unknown_name("precision", reading.precision, list(PRECISIONS))
-    corpus = shown_to(model.spec, Prepared(store.open(model.source("corpus"))))
     base = _load(model, reading, machine.device)
-    found = evidence_of(base, corpus, machine, reading.split)
+    found = evidence_of(base, seen_by(model), machine, reading.split)
     return replace(found, seed=reading.seed, progress=progress)
 
 
@@ -255,6 +253,7 @@ def recipes(base: Recipe, probe: ProbeSpec) -> dict[str, Recipe]:
             replace(base.train, **role.train),
             base.seed + role.seed,
             found[role.teacher] if role.teacher else None,
+            base.masking,
         )
     del found["base"]
     return found

@@ -14,7 +14,7 @@ from heedful.data import MissingData
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import Progress, silent
 from heedful.runner.grid import Cell, Grid, check_terms
-from heedful.runner.jobs import Job, probes_name
+from heedful.runner.jobs import Job, jobs, probes_name
 from heedful.runner.machine import Machine, WorkerPool, cores, machine, worker_pool
 from heedful.runner.probe import Reading, Skipped, probed
 from heedful.runner.queue import Failure, JobQueue, Watch, unwatched
@@ -201,7 +201,7 @@ class EngineRequest:
 
 
 def run_jobs(
-    jobs: Sequence[Job],
+    todo: Sequence[Job],
     store: Store,
     machine: Machine,
     engine: Engine,
@@ -211,12 +211,25 @@ def run_jobs(
 ) -> list[Failure]:
     """Whatever is not in the store yet, done; what could not be, with the reason. It ends when
     `until` comes, by `time.monotonic`: the same call later does the rest."""
-    queue = JobQueue(jobs, watch, until)
+    queue = JobQueue(todo, watch, until)
     if engine.name != HERE:
         machine = replace(machine, threads=engine.pool.threads)
     place = store.place if isinstance(store.place, str) else store.place.absolute()
     import_module(ENGINES[engine.name]).run(queue, place, machine, engine.pool)
     return queue.failures
+
+
+def run_elsewhere(plan: Grid, request: EngineRequest, store: Store, machine: Machine) -> None:
+    """Where there is an engine, all models and probes of a plan; a failure is raised."""
+    if request.engine is None:
+        return
+    todo = jobs([plan], store, machine, timed=False)
+    failures = run_jobs(todo, store, machine, request.chosen(machine.device))
+    if failures:
+        raise HeedfulError(
+            f"{failures[0].job.title} was not done ({failures[0].reason}): what was done is kept. "
+            f"Fix this and run the command again."
+        )
 
 
 def list_studies(
@@ -243,9 +256,9 @@ def with_failures(plan: Grid, failures: Sequence[Failure]) -> Grid:
     return replace(plan, failed={cell: lost[name] for cell, name in named.items() if name in lost})
 
 
-def makespan(jobs: Iterable[Job], workers: int) -> float:
+def makespan(todo: Iterable[Job], workers: int) -> float:
     """About how long so many workers will need, each taking the first job that is ready."""
-    waiting, ends = [job for job in jobs if not job.done], dict[str, float]()
+    waiting, ends = [job for job in todo if not job.done], dict[str, float]()
     free = [0.0] * workers
     for job in waiting:  # in their order, needs come first
         free.sort()

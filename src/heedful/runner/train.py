@@ -12,13 +12,15 @@ from typing import Any, TypeVar
 
 from safetensors.torch import save_file
 
-from heedful.data import Prepared, Split, at_a_quarter, shown_to
+from heedful.attributions import SALIENCIES
+from heedful.data import Masked, Prepared, Split, at_a_quarter, shown_to
 from heedful.experiments import Evidence
 from heedful.interventions import edited, restored, weights_by_id
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS, build, encoder_parts
 from heedful.progress import Progress, silent
 from heedful.registry import Registry
 from heedful.runner.machine import Machine
+from heedful.runner.masking import MASKS, masks_of, masks_table
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store, file_digest, make_folder, run_key
 from heedful.training import TERMS, Encoded, Objective, train
@@ -30,6 +32,20 @@ FILES = ("arcs",)
 
 
 @dataclass(frozen=True)
+class Masking:
+    """That percentage of each text's words is masked, in training as in testing: those the
+    `explanation` of another model, `of`, names first."""
+
+    explanation: str
+    percent: int
+    of: Recipe
+
+    @property
+    def title(self) -> str:
+        return f", {self.percent}% masked by {self.explanation}"
+
+
+@dataclass(frozen=True)
 class Recipe:
     """With the corpus it names a trained model, before there is one."""
 
@@ -37,23 +53,43 @@ class Recipe:
     train: TrainSpec
     seed: int
     teacher: Recipe | None = None
+    masking: Masking | None = None
+
+    @property
+    def title(self) -> str:
+        masked = self.masking.title if self.masking else ""
+        return f"{self.model.name} seed {self.seed}{masked}"
+
+    @property
+    def before(self) -> dict[str, Recipe]:
+        """The models it needs, by their roles."""
+        explained = self.masking.of if self.masking else None
+        needed = {"teacher": self.teacher, "explained": explained}
+        return {role: recipe for role, recipe in needed.items() if recipe is not None}
 
 
 def model_facts(corpus: Run, recipe: Recipe) -> dict[str, Any]:
     """What makes a trained model, and so names it."""
     model = recipe.model
-    upstream = {"corpus": corpus.key}
-    if recipe.teacher is not None:
-        upstream["teacher"] = model_key(corpus, recipe.teacher)
+    others = {role: model_key(corpus, other) for role, other in recipe.before.items()}
     return {
         "model": asdict(model),
         "versions": model_versions(model),
         "train": asdict(recipe.train),
         "seed": recipe.seed,
-        "upstream": upstream,
+        "upstream": {"corpus": corpus.key, **others},
         "corpus_digest": corpus.digest,
         **_files(model),
+        **_masking_facts(recipe.masking),
     }
+
+
+def _masking_facts(masking: Masking | None) -> dict[str, Any]:
+    if masking is None:
+        return {}
+    piece = SALIENCIES[masking.explanation]
+    named = {"explanation": piece.name, "version": piece.version, **piece.plugin_facts}
+    return {"masking": {**named, "percent": masking.percent}}
 
 
 def model_versions(model: ModelSpec) -> dict[str, int]:
@@ -88,7 +124,7 @@ def model_key(corpus: Run, recipe: Recipe) -> str:
 def trained(
     store: Store, corpus: Run, recipe: Recipe, machine: Machine, progress: Progress = silent
 ) -> Run:
-    """The trained model as a run, its teacher before it; resumes a killed training."""
+    """The trained model as a run, those it needs before it; resumes a killed training."""
     key = model_key(corpus, recipe)
     if not store.has(key):
         with claimed(store, key):
@@ -108,12 +144,21 @@ def _make(store: Store, corpus: Run, recipe: Recipe, machine: Machine, progress:
     data = Prepared(corpus)
     model = edited(build(spec, data.vectors, data.classes, seed), spec, seed, frozen_weights)
     objective = Objective(spec.goal, spec.terms, teacher)
-    scratch, shown = store.scratch(model_key(corpus, recipe)), shown_to(spec, data)
+    scratch, shown, masks = store.scratch(model_key(corpus, recipe)), shown_to(spec, data), None
+    if recipe.masking is not None:
+        wanted, explained = (
+            recipe.masking,
+            trained(store, corpus, recipe.masking.of, machine, progress),
+        )
+        masks = masks_of(explained, wanted.explanation, wanted.percent, device, progress)
+        shown = Masked(shown, masks)
     result = train(model, shown, recipe.train, seed, device, scratch, progress, objective)
     with store.writing("model", model_facts(corpus, recipe)) as run:
         weights = {name: t.cpu().contiguous() for name, t in result.model.state_dict().items()}
         save_file(weights, run.weights("weights"))
         run.table("history", result.history)
+        if masks is not None:
+            run.table(MASKS, masks_table(masks))
         run.made_with.update(machine.describe())
 
 

@@ -99,6 +99,11 @@ def check_run(run: Run) -> Prepared:
             f"run {run.key} never sees impermissible tokens, and an audit shows whole texts: use "
             f"`heedful study` or probes on it, or audit a model that is not blind."
         )
+    if "masking" in run.facts:
+        raise HeedfulError(
+            f"run {run.key} learned from texts with masked words (`heedful roar`), and an audit "
+            f"shows whole texts: audit the model that learned from these."
+        )
     return Prepared(corpus)
 
 
