@@ -54,9 +54,9 @@ def _another(model: Model, role: str) -> Model:
 
 
 def table(findings: Findings, split: Split) -> pd.DataFrame:
-    """Examples down (in the split's order), measures across."""
+    """Examples down (in the split's order), measures across; of those that were measured."""
     wide = findings.rows.pivot(index="example", columns="measure", values="value")
-    return wide.loc[list(split.ids)]
+    return wide.loc[[name for name in split.ids if name in wide.index]]
 
 
 def map_of(findings: Findings, name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tiny import tiny_model, tiny_split
 
 PARAMS: dict[str, dict[str, Any]] = {
     "extracted": {"epochs": 30},
+    "input_reduction": {"limit": 3},
     "adversarial": {"search_steps": 25, "search_candidates": 2, "k": 2},
     "substitution": {"resamples": 20},
     "guides": {"resamples": 20},
@@ -87,7 +88,8 @@ def test_the_order_of_the_data_changes_no_example(name: str) -> None:
     params = PARAMS.get(name, {})
     straight = table(find(name, model, split, 4, **params), split)
     shuffled = find(name, model, split.subset(order), 4, **params)
-    assert shuffled.rows["example"].tolist()[:8] == [split.ids[i] for i in order]
+    measured = list(dict.fromkeys(shuffled.rows["example"]))
+    assert measured == [split.ids[i] for i in order if split.ids[i] in measured]
     np.testing.assert_allclose(table(shuffled, split), straight, atol=1e-9, rtol=0)
 
 

@@ -43,6 +43,7 @@ GOLDEN = {
     "conicity": (1, "412a3381af83585b", "7d59f9be61b4e068"),
     "parts_of_speech": (1, "b2e2461fbddbbb10", "694bb894e15167b8"),
     "extracted": (1, "614301f76b695996", "96e72433b03f92c0"),
+    "input_reduction": (1, "ea6370f87b1dac67", "a4e7e5091518fb21"),
 }
 
 

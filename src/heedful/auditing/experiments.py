@@ -20,6 +20,7 @@ from heedful.experiments import (
     ENTROPY_WITHIN,
     LEAST,
     MODES,
+    ORDERS,
     ExclusivityParams,
     ForwardBatch,
     Grid,
@@ -49,12 +50,14 @@ from heedful.experiments import (
     importance,
     importance_oracle,
     infidelity,
+    inside_share,
     max_sensitivity,
     measured,
     moved_by_shift,
     null_space,
     plausibility,
     reachable,
+    reduction,
     tau_with_randomised,
     tvd_permuted,
     unsigned_measures,
@@ -287,6 +290,25 @@ def infidelities(audit: AuditBatch) -> Iterator[Values]:
         yield Values({"max_sensitivity": moved}, named.name)
 
 
+def reductions(audit: AuditBatch) -> Iterator[Values]:
+    """How few words keep the prediction, by the explanations that a study reduces by, each made
+    again at every step; and in a random order."""
+    model, batch, label = audit.decided
+    removal = WordRemoval(model, batch, label)
+    maps = {
+        named.name: partial(_map, model, named=named, target=audit.spec.target)
+        for named in audit.wanted
+        if named.piece.name in ORDERS
+    }
+    for name, scores in {**maps, "random": None}.items():
+        found, numbers = reduction(removal, scores, seed=audit.spec.seed)
+        if audit.rationale is not None:
+            numbers["inside"] = inside_share(audit.rationale, found.left)
+        yield Values({f"reduced_{kind}": each for kind, each in numbers.items()}, name)
+        if audit.shown is not None:
+            audit.shown.left(found, name)
+
+
 def _map(model: Model, batch: Batch, label: Tensor, named: Named, target: str) -> Tensor:
     return explanation(Decisions(model, batch, label), named, target)
 
@@ -372,5 +394,6 @@ EXPERIMENTS: Mapping[str, Callable[[AuditBatch], Iterator[Values]]] = {
     "head_ablation": without_heads,
     "map_sanity": sanity,
     "infidelity": infidelities,
+    "input_reduction": reductions,
 }
 """By group; `removals` runs where any group asks what happens as words go."""

@@ -56,8 +56,8 @@ class Measuring:
         "Measure only these groups, such as plausibility or erasure."
     )
     extra: str | Sequence[str] | None = keyword(
-        "Also measure map_sanity, infidelity, eraser, candidates, counterfactuals of explanations; "
-        "null_space, head_ablation of heads."
+        "Also measure map_sanity, infidelity, eraser, candidates, counterfactuals, "
+        "input_reduction of explanations; null_space, head_ablation of heads."
     )
     alpha: float | None = keyword("Significance level (the usual: 0.05).")
     min_effect: Mapping[str, float] = keyword(

@@ -7,6 +7,7 @@ One list of numbers per text, kind and name:
     furthest  exact …      the attention furthest away that keeps the output, by word
     removed   an operator  the shares of words taken away at the points of a curve
     curve     a map        the explained probability at these points
+    left      a map        1 for each word that keeps the prediction, with the others gone
 
 It is no part of `maps`: whoever looks for explanations there must not find an adversary.
 """
@@ -25,7 +26,7 @@ from torch import Tensor
 
 from heedful.attributions import readout_weights, text_site, text_sites
 from heedful.auditing.spec import ATTENTION, BASELINES
-from heedful.experiments import MOST_LOGITS, Adversary, Curves
+from heedful.experiments import MOST_LOGITS, Adversary, Curves, Reduced
 from heedful.targets import Document
 from heedful.types import Batch, Keep, Model, SiteSpec, TokenLogits, Trace
 from heedful.words import to_words, word_mask
@@ -84,6 +85,9 @@ class PageData:
         for name, each in known.items():
             points = each.curve.removed
             self._add("curve", name, points, points.isfinite().all(-1))
+
+    def left(self, found: Reduced, explanation: str) -> None:
+        self._add("left", explanation, self._of_words(found.left.double()))
 
     def table(self) -> pd.DataFrame:
         return pd.DataFrame(self._parts, columns=list(COLUMNS))

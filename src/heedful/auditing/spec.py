@@ -14,6 +14,7 @@ from heedful.experiments import (
     ERASURE_MEASURES,
     IMPORTANCE_MEASURES,
     PLAUSIBILITY_MEASURES,
+    REDUCTION_MEASURES,
     SINK_MEASURES,
     STATISTICS,
     Draws,
@@ -68,11 +69,13 @@ EXTRA = (
     "eraser",
     "candidates",
     "counterfactuals",
+    "input_reduction",
 )
 """What is measured on request: every map of a randomised model, linear programmes per head, the
 output without each head (Michel et al. 2019), every map against random sets of words and under
 noise (Yeh et al. 2019), by ERASER's own definitions (DeYoung et al. 2020), by other candidates for
-an unsigned measure, and against the words that a revision changed (Kaushik et al. 2020)."""
+an unsigned measure, against the words that a revision changed (Kaushik et al. 2020), and how few
+words keep the prediction (Feng et al. 2018)."""
 RENAMED = {"exclusivity": "uniqueness", "health": "randomization_check", "sanity": "map_sanity"}
 """Earlier names of groups, accepted wherever a group is named."""
 ERASING = frozenset({"erasure", "importance"})
@@ -81,6 +84,7 @@ importance has no measure that such a model could mislead, and only starts the s
 MAPPED = ERASING | {
     *("agreement", "plausibility", "map_sanity", "infidelity", "eraser", "candidates"),
     "counterfactuals",
+    "input_reduction",
 }
 """What looks at the maps of all explanations."""
 
@@ -299,6 +303,7 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     "eraser": ERASER_MEASURES,
     "candidates": CANDIDATE_MEASURES,
     "counterfactuals": EDIT_MEASURES,
+    "input_reduction": REDUCTION_MEASURES,
     ALWAYS: SINK_MEASURES,
     SEEDS: _STABILITY,
 }

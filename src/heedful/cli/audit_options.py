@@ -200,8 +200,8 @@ class MeasureOptions:
         "Measure only these groups, such as plausibility or erasure.", panel=MEASURED
     )
     extra: str | None = option(
-        "Also measure map_sanity, infidelity, eraser, candidates, counterfactuals of explanations; "
-        "null_space, head_ablation of heads.",
+        "Also measure map_sanity, infidelity, eraser, candidates, counterfactuals, "
+        "input_reduction of explanations; null_space, head_ablation of heads.",
         panel=MEASURED,
     )
     alpha: float | None = option("Significance level. [default: 0.05]", panel=DECIDED)

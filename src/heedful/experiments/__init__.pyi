@@ -75,6 +75,12 @@ from heedful.experiments.importance_sets import first_flip as first_flip
 from heedful.experiments.importance_sets import rankings as rankings
 from heedful.experiments.importance_sets import slopes as slopes
 from heedful.experiments.importance_sets import summary as summary
+from heedful.experiments.input_reduction import ORDERS as ORDERS
+from heedful.experiments.input_reduction import REDUCTION_MEASURES as REDUCTION_MEASURES
+from heedful.experiments.input_reduction import Reduced as Reduced
+from heedful.experiments.input_reduction import inside_share as inside_share
+from heedful.experiments.input_reduction import reduced as reduced
+from heedful.experiments.input_reduction import reduction as reduction
 from heedful.experiments.map_sanity import Noise as Noise
 from heedful.experiments.map_sanity import OtherOrigin as OtherOrigin
 from heedful.experiments.map_sanity import Shifted as Shifted

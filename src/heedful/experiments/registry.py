@@ -34,5 +34,6 @@ PROBES = OpenRegistry(
         "frontier": "heedful.experiments.other_models:FRONTIER",
         "parts_of_speech": "heedful.experiments.parts_of_speech",
         "extracted": "heedful.experiments.rationale_extraction",
+        "input_reduction": "heedful.experiments.input_reduction",
     },
 )

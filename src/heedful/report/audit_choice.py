@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,6 +52,8 @@ def checks(evidence: AuditEvidence) -> dict[str, Any]:
         "infidelity": infidelity(evidence),
         "eraser": eraser(evidence),
         "edits": edits(evidence),
+        "reduced": reduced(evidence),
+        "left": left(evidence),
     }
 
 
@@ -305,6 +308,40 @@ def edits(evidence: AuditEvidence) -> list[dict[str, Any]]:
             cell["above"] = with_bounds(one.above, one.low, one.high)
         line["cells"][f"{one.measure} {one.revisions}".strip()] = cell
     return list(lines.values())
+
+
+_REDUCED = ("words", "share", "confidence", "top", "alone", "chance", "inside")
+_EXAMPLES = 3
+
+
+def reduced(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """What keeps the prediction when the least important words have gone, by explanation."""
+    lines = []
+    for name in evidence.explanations("reduced_words"):
+        values = {kind: evidence.values(f"reduced_{kind}", name) for kind in _REDUCED}
+        numbers = {
+            kind: shown(each.mean(), 1 if kind == "words" else 2) for kind, each in values.items()
+        }
+        lines.append({"name": plain(name), **numbers, "n": str(len(values["words"]))})
+    return lines
+
+
+def left(evidence: AuditEvidence) -> list[dict[str, Any]]:
+    """The first texts, and the words that are left of them by each explanation."""
+    known = evidence.shown[evidence.shown["kind"] == "left"]
+    names = set(known["example"])
+    documents = [each for each in evidence.documents.to_dict("records") if each["example"] in names]
+    found = []
+    for document in documents[:_EXAMPLES]:
+        lines = known[known["example"] == document["example"]]
+        marked = zip(lines["name"], lines["scores"], strict=True)
+        parts = [(plain(name), _of_words(document["words"], marks)) for name, marks in marked]
+        found.append({"text": clipped(" ".join(document["words"]), 400), "left": parts})
+    return found
+
+
+def _of_words(words: Sequence[str], marks: Sequence[float]) -> str:
+    return clipped(" ".join(word for word, mark in zip(words, marks, strict=False) if mark > 0))
 
 
 def eraser(evidence: AuditEvidence) -> list[dict[str, str]]:

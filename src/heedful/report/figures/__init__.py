@@ -25,6 +25,7 @@ _PLACES = """
     distributions.frontier
     bars.conicity
     bars.parts_of_speech
+    robustness.input_reduction
     curves.token_curves
     curves.token_examples
 """
