@@ -13,24 +13,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from heedful.auditing import (
     BASELINES,
     FIRST,
-    LOOKS,
     WAVE,
     AuditSpec,
+    Looks,
     Measurer,
     Pace,
     Plan,
+    Running,
     audit,
     batches,
     tables,
     waves,
 )
+from heedful.auditing.schedule import is_slow
 from heedful.store import Store
 from heedful.targets import AuditTarget, open_target
-from heedful.verdict import Settings, Verdict
+from heedful.verdict import Decision, Settings, Verdict
 
 pytest.importorskip("transformers")
 
@@ -38,6 +41,7 @@ from tiny_hf import tiny_hf
 from tiny_tokenizers import word_pieces
 
 auditing = import_module("heedful.auditing.audit")
+sequential = import_module("heedful.verdict.settings")
 
 
 EXPLANATIONS = ("attention", "gradient_input", "integrated_gradients", "occlusion")
@@ -69,6 +73,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         return whole(self, batch, *rest)
 
     monkeypatch.setattr(Measurer, "__call__", slow)
+    monkeypatch.setattr(auditing, "is_slow", lambda subject: True)
     return made
 
 
@@ -139,36 +144,144 @@ def test_waves_grow_and_cover_all_texts_once(n: int) -> None:
         assert not list(batches(subject, small[0][:0]))
 
 
-@given(st.lists(st.integers(1, 32), min_size=1, max_size=30))
-def test_looks_wait_for_their_share_of_the_texts(sizes: list[int]) -> None:
-    looks, ends = auditing._looks(sizes), np.cumsum(sizes)
-    assert looks[len(sizes)] == LOOKS and list(looks.values()) == sorted(set(looks.values()))
-    for place, look in looks.items():
-        quarter = ends[-1] / LOOKS
-        assert ends[place - 1] >= look * quarter and (
-            place == 1 or ends[place - 2] < look * quarter
-        )
-        assert look == LOOKS or ends[place - 1] < (look + 1) * quarter
+def many(n: int) -> Any:
+    """Of an audit's target what waves look at."""
+    return type("Many", (), {"ids": [str(i) for i in range(n)], "__len__": lambda self: n})()
 
 
-def test_who_looked_on_the_way_pays_for_it_later_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A finished audit is judged again as it was, with a budget or without."""
-    seen, judge = list[tuple[int, int]](), tables.judge
+@given(st.lists(st.integers(1, 300), unique=True, max_size=8), st.integers(1, 300))
+def test_waves_end_where_somebody_looks(ends: list[int], n: int) -> None:
+    """And hold the same texts in the same order."""
+    steps = list(waves(many(n), 0, ends=sorted(ends)))
+    assert np.concatenate(steps).tolist() == np.concatenate(list(waves(many(n), 0))).tolist()
+    assert {end for end in ends if end < n} <= set(np.cumsum([len(step) for step in steps]))
+    assert max(map(len, steps)) <= WAVE
+
+
+def test_little_is_begun_at_once_where_a_model_is_large() -> None:
+    """A MiniLM on a CPU has 10 million weights beside its embeddings; the tiny one has none."""
+    with open_target(MODEL, texts(3)) as subject:
+        assert not is_slow(subject)
+        large = nn.Sequential(nn.Linear(3000, 3000), nn.Embedding(10, 4))
+        wide = replace(subject, model=large, rows=[range(40)] * 3)
+        assert is_slow(wide) and not is_slow(replace(wide, device="cuda"))
+        assert not is_slow(replace(wide, model=nn.Embedding(100_000, 100)))
+
+
+# --- the answer may be settled early
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """What every judgement was made by."""
+    seen, judge = list[Settings](), tables.judge
 
     def listen(rows: Any, costs: Any, facts: Any, chosen: Settings) -> Verdict:
-        seen.append((chosen.look, chosen.looks))
+        seen.append(chosen)
         return judge(rows, costs, facts, chosen)
 
     monkeypatch.setattr(tables, "judge", listen)
-    plan = Plan(Store(tmp_path), budget=1e9)
-    first = audit(MODEL, texts(12), SPEC, FEW, plan)
-    assert seen == [(1, LOOKS), (2, LOOKS), (4, LOOKS)]  # after 4, 8 and 12 texts
-    for again in (plan, Plan(plan.store)):
-        found = audit(MODEL, texts(12), SPEC, FEW, again)
-        assert found.verdict["use"] == first.verdict["use"]
-    assert seen[3:] == [(LOOKS, LOOKS)] * 2
+    return seen
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks from the fourth text on."""
+    monkeypatch.setattr(sequential, "FIRST_LOOK", 4)
+
+
+def settled(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """No verdict is open from so many texts on."""
+    judge = tables.judge
+
+    def decide(rows: Any, costs: Any, facts: Any, chosen: Settings) -> Verdict:
+        said = Decision.NOT_SUPPORTED if facts["measured"] >= at else Decision.INCONCLUSIVE
+        return replace(judge(rows, costs, facts, chosen), decision=said)
+
+    monkeypatch.setattr(tables, "judge", decide)
+
+
+def shares(seen: list[Settings], n: int) -> list[list[float]]:
+    return [[share * n for share in chosen.looked] for chosen in seen]
+
+
+def test_an_audit_looks_on_its_way_unless_all_is_asked_for(
+    looked: list[Settings], short: None
+) -> None:
+    found = audit(MODEL, texts(16), SPEC, FEW)
+    assert shares(looked, 16) == [[4], [4, 8], [4, 8, 16]] and found.facts["measured"] == 16
+    assert [(chosen.look, chosen.looks) for chosen in looked] == [(1, 3), (2, 3), (3, 3)]
+    looked.clear()
+    whole = audit(MODEL, texts(16), SPEC, FEW, all=True)
+    assert [(chosen.look, chosen.looks, chosen.looked) for chosen in looked] == [(1, 1, ())]
+    wide, narrow = found.verdict["use"], whole.verdict["use"]
+    assert wide.estimate == pytest.approx(narrow.estimate, abs=1e-6)  # other batches
+    assert wide.low < narrow.low and wide.high > narrow.high
+    assert found.verdict.digest == whole.verdict.digest  # when it was looked is no setting
+
+
+def test_it_stops_once_the_answer_is_settled(
+    looked: list[Settings], short: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`all` goes on with the batches that are there, pays for the early look, and is kept."""
+    settled(monkeypatch, at=8)
+    lines, store = list[str](), Store(tmp_path)
+    plan, seen = Plan(store, announce=lines.append), list[tuple[str, ...]]()
+    whole = Measurer.__call__
+
+    def count(self: Measurer, batch: Any, *rest: Any) -> Any:
+        seen.append(batch.ids)
+        return whole(self, batch, *rest)
+
+    monkeypatch.setattr(Measurer, "__call__", count)
+    found = audit(MODEL, texts(16), SPEC, FEW, plan)
+    assert found.facts["measured"] == 8 == len(found.documents) and not store.keys()
+    assert lines == [
+        "after 4 of 16 examples: cannot tell yet",
+        "after 8 of 16 examples: no (settled; --all measures the rest)",
+    ]
+    assert found.facts["notes"][-1] == (
+        "stopped early: 8 of 16 texts were measured (--all: all of them)."
+    )
+    again = audit(MODEL, texts(16), SPEC, FEW, plan)
+    assert again.verdict.to_json() == found.verdict.to_json() and sum(map(len, seen)) == 8
+    every = audit(MODEL, texts(16), SPEC, FEW, plan, all=True)
+    assert every.facts["measured"] == 16 == sum(map(len, seen)) and len(store.keys()) == 1
+    assert shares(looked, 16)[-1] == [4, 8, 16] and looked[-1].look == looked[-1].looks == 3
+    audit(MODEL, texts(16), SPEC, FEW, plan)
+    assert looked[-1].looked == (0.25, 0.5, 1.0)  # judged again as it was
+
+
+def test_time_that_was_up_is_a_look_too(
+    clock: Clock, looked: list[Settings], short: None, tmp_path: Path
+) -> None:
+    plan = Plan(Store(tmp_path), clock=clock)
+    first = audit(MODEL, texts(16), SPEC, FEW, plan, budget=60)
+    assert first.facts["measured"] == 6 and shares(looked, 16) == [[4], [4, 6]]
+    assert (looked[-1].look, looked[-1].looks) == (2, 4)
+    more = audit(MODEL, texts(16), SPEC, FEW, plan, budget=1e9)
+    assert more.facts["measured"] == 16 and shares(looked, 16)[-1] == [4, 6, 8, 16]
+    assert clock.now == 1000 + 160  # nothing twice
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"was": ["x"], "slowly": 1}'])
+def test_who_cannot_say_how_often_it_looked_pays_for_all_looks(damage: str, tmp_path: Path) -> None:
+    (tmp_path / "looks.json").write_text(damage, encoding="utf8")
+    assert Looks.kept(tmp_path, 200).at(200, FEW).looked == (0.125, 0.25, 0.5, 1.0)
+    assert Looks.kept(tmp_path / "new", 200).at(200, FEW).looked == ()
+
+
+def test_five_minutes_unless_told_otherwise() -> None:
+    asked = {
+        (300.0, True): Running(),
+        (1800.0, True): Running(budget="30min"),
+        (None, False): Running(all=True),
+    }
+    for (budget, stops), running in asked.items():
+        plan = running.plan(Plan())
+        assert (plan.budget, plan.stops) == (budget, stops)
+    for running in (Running(engine="local"), Running(seed_model=["other"])):
+        assert not running.plan(Plan()).stops and running.plan(Plan()).budget is None
 
 
 # --- only what is asked for

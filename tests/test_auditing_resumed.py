@@ -14,22 +14,18 @@ import pandas as pd
 import pytest
 
 from heedful.auditing import (
-    LOOKS,
     Audit,
     Measurer,
     Plan,
-    tables,
 )
 from heedful.errors import HeedfulError
 from heedful.store import Store
-from heedful.verdict import Settings, Verdict
 
 pytest.importorskip("transformers")
 
 from audited import (
     FEW,
     LEAST,
-    MOVED,
     ONE,
     audit,
     auditing,
@@ -77,11 +73,11 @@ def test_a_killed_audit_goes_on(
     whole = audit(model, rows, LEAST)
     counted.clear()
     with pytest.raises(Stop):
-        audit(model, rows, LEAST, plan=Plan(store, progress=stopping(4)))
+        audit(model, rows, LEAST, plan=Plan(store, progress=stopping(4)), all=True)
     first = [name for ids in counted for name in ids]
     assert len(first) == 4 and not store.keys() and len(kept(store, "audit-*/part-*")) == 5
     counted.clear()
-    found = audit(model, rows, LEAST, plan=Plan(str(tmp_path)))
+    found = audit(model, rows, LEAST, plan=Plan(str(tmp_path)), all=True)
     rest = [name for ids in counted for name in ids]
     assert not set(first) & set(rest) and len(first + rest) == 12
     pd.testing.assert_frame_equal(found.rows, whole.rows)
@@ -232,55 +228,20 @@ def test_a_damaged_run_is_said_to_be_so(tmp_path: Path) -> None:
 # --- time
 
 
-def looked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """(look, looks) of every judgement."""
-    seen: list[tuple[int, int]] = []
-    judge = tables.judge
-
-    def listen(rows: Any, costs: Any, facts: Any, chosen: Settings) -> Verdict:
-        seen.append((chosen.look, chosen.looks))
-        return judge(rows, costs, facts, chosen)
-
-    monkeypatch.setattr(tables, "judge", listen)
-    return seen
-
-
 def test_a_budget_stops_early_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditing, "waves", partial(wave_settings.waves, wave=2))
-    seen, store = looked(monkeypatch), Store(tmp_path)
-    model, rows = bert(), texts(16)
+    store, model, rows = Store(tmp_path), bert(), texts(16)
     found = audit(model, rows, LEAST, plan=Plan(store, budget=1e-9))
     assert found.facts["measured"] == found.rows["example"].nunique() == 2
     assert found.facts["texts"] == 16 and found.facts["notes"][-1] == (
-        "stopped early: 2 of 16 texts were measured."
+        "stopped early: 2 of 16 texts were measured (--all: all of them)."
     )
     assert len(found.documents) == 2 and found.verdict.facts["measured"] == 2
-    assert seen == [(LOOKS, LOOKS)]  # out of time between two looks
+    assert found.verdict.asked.looked == (0.125,)
     assert not store.keys() and kept(store)
-    seen.clear()
-    whole = audit(model, rows, LEAST, plan=Plan(store))
-    assert whole.facts["measured"] == 16 and not whole.facts["notes"] and seen == [(1, 1)]
+    whole = audit(model, rows, LEAST, plan=Plan(store), all=True)
+    assert whole.facts["measured"] == 16 and not whole.facts["notes"]
+    assert whole.verdict.asked.looked == (0.125, 1.0)
     assert len(store.keys()) == 1 and not kept(store)
-    seen.clear()
     again = audit(model, rows, LEAST, plan=Plan(store, budget=1e-9))
-    assert again.facts["measured"] == 16 and seen == [(1, 1)]  # nothing was peeked at
-
-
-def test_looks_spend_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditing, "waves", partial(wave_settings.waves, wave=3))
-    seen = looked(monkeypatch)
-    found = audit(bert(), texts(12), MOVED, plan=Plan(budget=1e9))
-    assert seen == [(look, LOOKS) for look in range(1, LOOKS + 1)]
-    assert found.facts["measured"] == 12 and not found.facts["notes"]
-    once = audit(bert(), texts(12), MOVED).verdict
-    wide, narrow = found.verdict["use"], once["use"]
-    assert wide.estimate == pytest.approx(narrow.estimate, abs=1e-6)  # other batches
-    assert wide.low < narrow.low and wide.high > narrow.high
-    assert found.verdict.digest == once.digest  # when it was looked is no setting
-
-
-@pytest.mark.parametrize("steps", [*range(1, 12), 100])
-def test_the_last_look_is_the_last(steps: int) -> None:
-    looks = auditing._looks([32] * steps)
-    assert looks[steps] == LOOKS and list(looks.values()) == sorted(set(looks.values()))
-    assert min(looks) >= 1 and max(looks) == steps and min(looks.values()) >= 1
+    assert again.facts["measured"] == 16 and again.verdict.asked.looked == (0.125, 1.0)

@@ -201,7 +201,7 @@ def test_a_budget_says_how_many_texts(
     code, out, _ = run(
         capsys, "audit", world / "bert", world / "good.csv", *LEAST, "--budget", "1s"
     )
-    assert code == 0 and "Note: stopped early: 2 of 6 texts were measured." in out
+    assert code == 0 and "Note: stopped early: 2 of 6 texts were measured (--all" in out
     assert not Store("heedful-store").keys()
 
 
@@ -329,7 +329,7 @@ def test_operators_that_are_the_same_to_the_model_are_no_other_settings(
 
 def test_check_takes_what_an_audit_takes(capsys: pytest.CaptureFixture[str], world: Path) -> None:
     both = [inspect.signature(each).parameters for each in (audit_verb.audit, audit_verb.check)]
-    ours = {"out", "card", "budget", "seed_model", "by_token", "dry_run"}
+    ours = {"out", "card", "every", "budget", "seed_model", "by_token", "dry_run"}
     assert set(both[0]) - set(both[1]) == ours
     assert {"label", "label_words", "template", "dtype", "rationale_column"} < set(both[1])
     table(why=lambda i: "[[0, 2]]").to_csv("why.csv", index=False)

@@ -102,6 +102,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "twice": ({"extra": "eraser,eraser"}, "names something twice"),
     "no time": ({"budget": 0}, "90s, 5min or 2h"),
     "seeds and a budget": ({"budget": 3, "seed_model": "x"}, "either --seed-model or --budget"),
+    "all and a budget": ({"budget": 3, "all": True}, "either --all or --budget"),
+    "every": ({"every": True}, "its name is all"),
     "no effect": ({"min_effect": {"importance": 0}}, "above 0"),
     "threads": ({"threads": 0}, "threads is 0"),
 }

@@ -63,7 +63,7 @@ EXHIBITS = (
         "A BiLSTM with readable attention",
         "It learned generated reviews in which a few words decide. Its attention marks those "
         "words, and removing them changes the prediction.",
-        "audit MODEL --n 100 --quick -o readable",
+        "audit MODEL --n 100 --quick --all -o readable",
         "train --corpus planted --epochs 4",
     ),
     Exhibit(
@@ -71,7 +71,7 @@ EXHIBITS = (
         "A BiLSTM with deceptive attention",
         "It predicts as well, but was trained to keep its attention off the words that decide. The "
         "verdict says so, and names an explanation that does mark them.",
-        "audit MODEL --n 100 --quick -o deceptive",
+        "audit MODEL --n 100 --quick --all -o deceptive",
         "train --corpus deception --term impermissible=1 --epochs 6",
     ),
     Exhibit(
@@ -79,7 +79,7 @@ EXHIBITS = (
         "MiniLM, fine-tuned on film reviews",
         "A pretrained Transformer of six layers, of which the last one's attention is on trial. "
         "Twelve examples are too few for an answer; the audit says how many would decide.",
-        f"audit MODEL sst --quick --n 12 {FEW} -o minilm",
+        f"audit MODEL sst --quick --all --n 12 {FEW} -o minilm",
         "train --pretrained FOLDER_OF_MINILM --corpus sst --epochs 2",
     ),
     Exhibit(
@@ -88,7 +88,7 @@ EXHIBITS = (
         "A language model that was never trained for the task. The decision is which of two words "
         "comes next. [Its numbers on 300 reviews](findings.md) are among our findings.",
         'audit .pretrained/smollm2 sst --label-words "positive= positive,negative= negative" '
-        "--template $'Review: {text}\\nSentiment:' --quick --n 12 --dtype bfloat16 "
+        "--template $'Review: {text}\\nSentiment:' --quick --all --n 12 --dtype bfloat16 "
         "--explanations attention,gradient,occlusion -o smollm2",
     ),
     Exhibit(
@@ -97,7 +97,7 @@ EXHIBITS = (
         "Somebody else's classifier of two layers, imported from an ONNX file. Is a question about "
         "a text as a whole (generic), or about something in it (directed)? We wrote the "
         "[forty questions](gallery-texts/questions.jsonl).",
-        f"audit .pretrained/bert-tiny {TEXTS}questions.jsonl --quick -o bert-tiny",
+        f"audit .pretrained/bert-tiny {TEXTS}questions.jsonl --quick --all -o bert-tiny",
     ),
     Exhibit(
         "cloneguard",
@@ -105,7 +105,7 @@ EXHIBITS = (
         "MiniLM with its own head, imported from CloneGuard's ONNX file. The head takes the mean "
         "of all states and applies two linear layers, so the last layer is read at every token. We "
         "wrote the [28 lines of instructions](gallery-texts/instructions.jsonl).",
-        f"audit .pretrained/cloneguard {TEXTS}instructions.jsonl --quick --n 12 {FEW} "
+        f"audit .pretrained/cloneguard {TEXTS}instructions.jsonl --quick --all --n 12 {FEW} "
         "-o cloneguard",
     ),
     Exhibit(
@@ -113,7 +113,7 @@ EXHIBITS = (
         "MPNet, fine-tuned on generated reviews",
         "An encoder of twelve layers that adds a bias for each distance to its attention scores. "
         "Its last layer is on trial, on a corpus in which a few words decide.",
-        f"audit MODEL --quick --n 12 {FEW} -o mpnet",
+        f"audit MODEL --quick --all --n 12 {FEW} -o mpnet",
         "train --pretrained .pretrained/mpnet --corpus planted --param n_train=300 "
         "--param n_dev=60 --param n_test=60 --epochs 2",
     ),
@@ -125,7 +125,7 @@ EXHIBITS = (
         "[passages](gallery-texts/passages.jsonl).",
         f"audit .pretrained/qwen {TEXTS}passages.jsonl --label-column none "
         "--text-b-column question --template $'{text}\\n\\nQuestion: {text_b}\\nAnswer:' "
-        "--generate 8 --unit sentence --quick --explanations attention,occlusion -o qwen",
+        "--generate 8 --unit sentence --quick --all --explanations attention,occlusion -o qwen",
     ),
     Exhibit(
         "translation",
@@ -134,7 +134,7 @@ EXHIBITS = (
         "it write the third word of each translation? Its attention marks the words that decide "
         "this. For whole translations [the answer is no]"
         "(howto/audit-a-model-that-writes.md#one-word-or-all-of-them).",
-        f"audit MODEL --n 60 --quick --token 3 {FEW} -o translation",
+        f"audit MODEL --n 60 --quick --all --token 3 {FEW} -o translation",
         "train --corpus toytranslation --attention additive --epochs 15 --param n_train=2000 "
         "--param n_test=100",
     ),

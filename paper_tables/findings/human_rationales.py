@@ -219,10 +219,10 @@ FINDING = Finding(
     ),
     commands=(
         MINILM,
-        "heedful audit RUN/hf sst --param rationales=words --only plausibility "
+        "heedful audit RUN/hf sst --param rationales=words --only plausibility --all "
         "--n 200 --explanations attention,rollout,gradient,integrated_gradients,lrp,occlusion",
         "heedful train --corpus hatexplain --limit 4000 --epochs 4",
-        "heedful audit RUN --only plausibility --n 300 "
+        "heedful audit RUN --only plausibility --all --n 300 "
         "--explanations attention,gradient,integrated_gradients,lrp,occlusion",
     ),
     tell=tell,

@@ -173,10 +173,10 @@ FINDING = Finding(
     ),
     commands=(
         MINILM,
-        "heedful audit RUN/hf sst --quick --n 300 "
+        "heedful audit RUN/hf sst --quick --all --n 300 "
         "--explanations attention,gradient,occlusion,integrated_gradients",
         'heedful audit .pretrained/smollm2 sst --label-words "positive= positive,negative= '
-        "negative\" --template $'Review: {text}\\nSentiment:' --quick --n 300 "
+        "negative\" --template $'Review: {text}\\nSentiment:' --quick --all --n 300 "
         "--explanations attention,gradient,occlusion,integrated_gradients",
     ),
     tell=tell,

@@ -25,6 +25,7 @@ ELSEWHERE: Mapping[str, str] = {
     "as_json": "call verdict.to_json() on the result",
     "json": "call verdict.to_json() on the result",
     "param": "write params={name: value}",
+    "every": "its name is all",
     "limit": "its name is n",
     "operators": "its name is perturbations",
     "smallest": "its name is min_effect",

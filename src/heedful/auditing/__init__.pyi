@@ -81,9 +81,9 @@ from heedful.auditing.roar import RoarWork as RoarWork
 from heedful.auditing.roar import roar as roar
 from heedful.auditing.roar import roar_cost as roar_cost
 from heedful.auditing.schedule import FIRST as FIRST
-from heedful.auditing.schedule import LOOKS as LOOKS
 from heedful.auditing.schedule import WAVE as WAVE
 from heedful.auditing.schedule import Estimate as Estimate
+from heedful.auditing.schedule import Looks as Looks
 from heedful.auditing.schedule import Pace as Pace
 from heedful.auditing.schedule import Plan as Plan
 from heedful.auditing.schedule import batches as batches

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from heedful.auditing.compare import check_trainings, over_seeds
 from heedful.auditing.explanation import asked, distinct_operators, signed, uses_of
@@ -15,13 +12,14 @@ from heedful.auditing.options import Measuring, Running
 from heedful.auditing.result import Audit, find_audit, store_audit
 from heedful.auditing.schedule import (
     FIRST,
-    LOOKS,
     WAVE,
     Estimate,
+    Looks,
     Plan,
     batches,
     estimate_subject,
     first_guess,
+    is_slow,
     waves,
 )
 from heedful.auditing.spec import AuditSpec
@@ -56,6 +54,7 @@ def audit(
 
     `model` is a Hugging Face folder or hub id, a pipeline, a (model, tokenizer) pair, a run of
     kind `model` (its key with `store=`, its folder, or the run), or an `Adapter`.
+    It stops as soon as the answer is settled, or after five minutes; `all` measures every text.
     `data` is a table (a data frame, a dataset, a list of dicts), a CSV, TSV, JSONL or Parquet
     file, or a corpus by name; a run may do without and uses its own corpus.
     `spec`, `settings` and `plan` are for what keywords do not reach; keywords come on top of them.
@@ -155,26 +154,45 @@ def audit_subject(
 def _measured(
     trial: Trial, settings: Settings, workers: Workers | None
 ) -> tuple[Measurements, Verdict]:
-    """Wave by wave; with a budget until it is spent or the verdict is clear."""
-    plan, store = trial.plan, trial.plan.opened
+    """Wave by wave, until the time is up or, if the plan stops then, the answer is settled."""
+    plan, store, subject = trial.plan, trial.plan.opened, trial.subject
     found = Measurements.temporary() if store is None else Measurements(store.scratch(trial.key))
     _forecast(trial, found, 1 if workers is None else workers.count)
-    verdict: Verdict | None = None
-    first = FIRST if plan.budget else WAVE
-    steps = list(waves(trial.subject, trial.spec.seed, first=first))
+    looks, label = _looks(trial, found), "audit"
+    first = FIRST if looks.slowly else WAVE
+    steps = list(waves(subject, trial.spec.seed, first=first, ends=looks.sizes))
     if workers is not None:
-        workers.measure(trial, found.folder, [p for s in steps for p in batches(trial.subject, s)])
-    looks = _looks([len(each) for each in steps]) if plan.budget else {}
-    for number, wave in enumerate(steps, 1):
+        workers.measure(trial, found.folder, [p for s in steps for p in batches(subject, s)])
+    for wave in steps:
         some = trial.pace.affordable(wave)
-        for indices in batches(trial.subject, some):
+        for indices in batches(subject, some):
             trial.add(found, indices)
-            plan.progress("audit", found.texts, len(trial.subject))
-        look = looks.get(number) if len(some) == len(wave) else None
-        verdict = trial.judge(found, settings, look) if look is not None else None
-        if len(some) < len(wave) or (verdict is not None and verdict.decided):
+            plan.progress(label, found.texts, len(subject))
+        if len(some) < len(wave) or found.texts == len(subject):
             break
-    return found, verdict or trial.judge(found, settings, LOOKS)
+        if plan.stops and found.texts in looks.sizes:
+            verdict = trial.judge(found, looks.at(found.texts, settings))
+            _tell(plan, verdict, found.texts, len(subject))
+            if verdict.decided:
+                return found, verdict
+            label = f"audit ({verdict.answer} after {found.texts:,})"
+    return found, trial.judge(found, looks.at(found.texts, settings))
+
+
+def _looks(trial: Trial, found: Measurements) -> Looks:
+    """Those of an earlier start, or new ones. Where time is short, a start begins with few texts:
+    nobody knows how long one takes."""
+    plan, looks = trial.plan, Looks.kept(found.folder, len(trial.subject))
+    if looks.slowly is None and plan.budget is not None:
+        looks.begun(slowly=is_slow(trial.subject))
+    return looks
+
+
+def _tell(plan: Plan, verdict: Verdict, measured: int, total: int) -> None:
+    """The running answer."""
+    if plan.announce is not None:
+        settled = " (settled; --all measures the rest)" if verdict.decided else ""
+        plan.announce(f"after {measured:,} of {total:,} examples: {verdict.answer}{settled}")
 
 
 def _forecast(trial: Trial, found: Measurements, workers: int) -> None:
@@ -194,12 +212,3 @@ def _forecast(trial: Trial, found: Measurements, workers: int) -> None:
         plan.progress(line, 0, len(subject))
         if plan.announce is not None:
             plan.announce(line)
-
-
-def _looks(sizes: Sequence[int]) -> dict[int, int]:
-    """After which waves the evidence is looked at, and which look that is: as soon as another
-    quarter of the texts is there. A wave that completes several counts as the last of them."""
-    ends, total = np.cumsum(sizes), sum(sizes)
-    return {
-        int(np.searchsorted(ends, total * look / LOOKS)) + 1: look for look in range(1, LOOKS + 1)
-    }

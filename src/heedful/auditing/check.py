@@ -69,6 +69,7 @@ def check(
 
     `model`, `data`, `spec`, `settings` and `plan` are those of `heedful.audit`. Without a baseline
     it fails where the answer is no. A baseline that was made with other settings is refused.
+    All texts are measured, unless there is a `budget`.
     """
     checking = taken(Checking, options)
     for name in checking.at_least:
@@ -80,6 +81,8 @@ def check(
     asked = Measuring(**{name: options[name] for name in _MEASURED if name in options})
     old = _baseline(checking.baseline, asked.spec(spec or AuditSpec(), options.get("seed")))
     plan = replace(plan or Plan(), by_token=False)  # nobody is shown a page
+    if options.get("budget") is None and plan.budget is None:
+        options["all"] = True  # numbers are held against earlier ones, of as many texts
     verdict = audit(model, data, spec, settings, plan, **options).verdict
     if old is not None and old.facts["spec"] != verdict.facts["spec"]:
         raise _made_otherwise(checking.baseline)

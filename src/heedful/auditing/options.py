@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from heedful.auditing.explanation import all_named, names_in
-from heedful.auditing.schedule import Plan
+from heedful.auditing.schedule import USUAL_BUDGET, Plan
 from heedful.auditing.spec import (
     ATTENTION,
     EXTRA,
@@ -144,8 +144,10 @@ class Measuring:
 class Running:
     """How an audit is run; none of it changes what is measured on a text."""
 
+    all: bool = keyword("Measure all texts, also after the answer is settled.", False)
     budget: str | float | None = keyword(
-        "Stop when the verdict is clear, or after this time: '5min', or seconds."
+        "Stop after this time if the answer is not settled before: '30min', or seconds (the usual: "
+        "5min)."
     )
     seed_model: Any = keyword(
         "The same model trained with another seed, or a list of such models: then stability is "
@@ -190,8 +192,11 @@ class Running:
         return (several,)
 
     def plan(self, base: Plan, store: Store | Place | None = None) -> Plan:
-        """What is found in a store is also kept there, unless the plan names another one."""
+        """What is found in a store is also kept there, unless the plan names another one. Other
+        trainings and workers measure the same texts: all of them."""
         budget = base.budget if self.budget is None else seconds(self.budget)
+        if self.all and budget is not None:
+            raise HeedfulError("give either --all or --budget: all texts take as long as they do.")
         if self.others and budget is not None:
             raise HeedfulError(
                 "give either --seed-model or --budget: all seeds need the same texts."
@@ -200,8 +205,12 @@ class Running:
             raise HeedfulError(
                 "give either --engine or --budget: a budget limits the time of one process."
             )
+        stops = not (self.all or self.others or self.engine is not None)
+        if stops and budget is None:
+            budget = USUAL_BUDGET
         store = store if base.store is None else base.store
-        return replace(base, budget=budget, store=store, by_token=base.by_token and self.by_token)
+        by_token = base.by_token and self.by_token
+        return replace(base, budget=budget, stops=stops, store=store, by_token=by_token)
 
     @contextmanager
     def watched(self, plan: Plan) -> Iterator[Plan]:

@@ -184,7 +184,8 @@ def repair(
         plan = Plan(store, progress=progress)
         options = {**work.audit_options(machine), **work.engine.keywords()}
         audits = [
-            audit(run, None, work.spec, work.settings, plan, store=store, **options) for run in runs
+            audit(run, None, work.spec, work.settings, plan, store=store, all=True, **options)
+            for run in runs
         ]
         whole = over_seeds(audits, work.settings) if len(audits) > 1 else audits[0]
         verdicts[name] = whole.verdict

@@ -1,16 +1,19 @@
-"""How an audit is run: its plan, its pace, texts in waves, and what it will cost."""
+"""How an audit is run: its plan, its pace, texts in waves, looks at them, and what it will cost."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from heedful.attributions import fit_prior
 from heedful.auditing.explanation import Cost, timed
@@ -20,20 +23,21 @@ from heedful.data import groups
 from heedful.experiments import HeadMeans, head_means
 from heedful.hashing import stable_hash
 from heedful.progress import Progress, seconds_each, silent
-from heedful.store import Place, Store, store_at
+from heedful.store import Place, Store, store_at, write_text
 from heedful.targets import AuditTarget
 from heedful.types import Batch
+from heedful.verdict import Settings, look_sizes
 
-LOOKS = 4
-"""How often the evidence is looked at where time is short."""
+USUAL_BUDGET = 300.0
+"""Seconds that an audit may take, unless it is told how long or that all texts are measured."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """How an audit is run; none of it changes what is measured on a text.
 
-    With a `budget` in seconds the evidence is looked at four times on the way, each look at a
-    price in alpha, and the audit ends when the verdict is clear or the time is up: at
+    One that `stops` looks at the evidence on the way, each look at a price in alpha, and ends
+    when the answer is settled. With a `budget` in seconds it ends when the time is up: at
     `deadline`, by the `clock`, which runs from before the model is loaded. What is measured is
     kept in the `store`, if there is one. What was asked for by name `must` be measured:
     explanations and groups. Before a long measurement starts, `progress` and `announce` are told
@@ -41,6 +45,7 @@ class Plan:
 
     store: Store | Place | None = None
     budget: float | None = None
+    stops: bool = False
     progress: Progress = silent
     must: frozenset[str] = frozenset()
     clock: Callable[[], float] = time.monotonic
@@ -100,17 +105,22 @@ TOKENS_AT_ONCE = 4096
 
 
 def waves(
-    subject: AuditTarget, seed: int, wave: int | None = None, first: int = WAVE
+    subject: AuditTarget,
+    seed: int,
+    wave: int | None = None,
+    first: int = WAVE,
+    ends: Sequence[int] = (),
 ) -> Iterator[NDArray[np.int64]]:
     """`first` texts, then each time as many as came before, at most `wave`: where time is
     short, little is begun before it is known how long a text takes. Where it is not and there
-    are many texts, more of them at a time take less."""
+    are many texts, more of them at a time take less. A wave ends at each of the `ends`."""
     order = _order(subject, seed)
     large = first == WAVE and len(order) > MANY
     most = wave or (LARGE if large else WAVE)
     start = 0
     while start < len(order):
-        end = start + min(most, max(first, start))
+        whole = start + min(most, max(first, start))
+        end = min((whole, *(each for each in ends if each > start)))
         yield order[start:end]
         start = end
 
@@ -147,6 +157,63 @@ def batches(subject: AuditTarget, wave: NDArray[np.int64]) -> Iterator[NDArray[n
     lengths = subject.lengths[wave]
     for part in groups(lengths, TOKENS_AT_ONCE, len(lengths)):
         yield wave[part]
+
+
+# When the evidence is looked at, kept beside the batches: who looks again pays for it, in a second
+# start, too.
+
+
+LOOKED = "looks.json"
+
+
+@dataclass
+class Looks:
+    """At how many of all the `examples` the evidence `was` looked at so far, and whether a start
+    began with few texts (`slowly`)."""
+
+    folder: Path
+    examples: int
+    slowly: bool | None = None
+    was: set[int] = field(default_factory=set)
+
+    @staticmethod
+    def kept(folder: Path, examples: int) -> Looks:
+        """As an earlier start left them. If nobody can read how often it looked, it was often."""
+        path = folder / LOOKED
+        if not path.is_file():
+            return Looks(folder, examples)
+        try:
+            known = json.loads(path.read_text(encoding="utf8"))
+            was = {int(size) for size in known["was"] if 0 < int(size) <= examples}
+            return Looks(folder, examples, bool(known["slowly"]), was)
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return Looks(folder, examples, False, set(look_sizes(examples)))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """After how many examples there is a look: those planned, and those that were taken."""
+        return tuple(sorted({*look_sizes(self.examples), *self.was}))
+
+    def begun(self, slowly: bool) -> None:
+        """With few texts or not; a later start finds the same batches then."""
+        self.slowly = slowly
+        self._keep()
+
+    def at(self, measured: int, settings: Settings) -> Settings:
+        """What a look at so many examples decides by: remembered from now on."""
+        if measured not in self.was:
+            self.was.add(measured)
+            self._keep()
+        sizes = [size for size in sorted(self.was) if size <= measured]
+        later = sum(size > measured for size in self.sizes)
+        once = sizes == [self.examples]
+        looked = () if once else tuple(size / self.examples for size in sizes)
+        return replace(settings, look=len(sizes), looks=len(sizes) + later, looked=looked)
+
+    def _keep(self) -> None:
+        kept = {"slowly": bool(self.slowly), "was": sorted(self.was)}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(self.folder / LOOKED, json.dumps(kept))
 
 
 # What an audit will cost, from a few texts measured now.
@@ -189,6 +256,22 @@ def estimate_subject(subject: AuditTarget, spec: AuditSpec) -> Estimate:
     parts = sum(1 for wave in waves(subject, spec.seed) for _ in batches(subject, wave))
     seconds = beside * parts + each * total
     return Estimate(total, many.texts, seconds, many.passes / many.texts)
+
+
+AT_ONCE = 1e13
+"""Multiplications of a wave that is begun at once on a CPU: a minute or two of two cores."""
+
+
+def is_slow(subject: AuditTarget) -> bool:
+    """Whether a wave may take a good part of the time that there is, by the sizes of the model and
+    its texts: on every machine the same, so that batches are, too. What has an embedding for each
+    token only looks it up."""
+    model = subject.model
+    if not isinstance(model, nn.Module) or subject.device != "cpu":
+        return subject.device == "cpu"
+    modules = (each for each in model.modules() if not isinstance(each, nn.Embedding))
+    weights = sum(own.numel() for each in modules for own in each.parameters(recurse=False))
+    return 2 * weights * float(subject.lengths.mean()) * WAVE * PASSES > AT_ONCE
 
 
 def first_guess(subject: AuditTarget) -> float:

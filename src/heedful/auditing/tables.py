@@ -256,7 +256,7 @@ def judge_rows(
 def counted(measured: int, total: int) -> Iterator[str]:
     """What was not measured, decided on or shown."""
     if measured < total:
-        yield f"stopped early: {measured} of {total} texts were measured."
+        yield f"stopped early: {measured} of {total} texts were measured (--all: all of them)."
     if measured > MOST_JUDGED:
         yield f"decided on {MOST_JUDGED:,} of the {measured:,} texts measured, a random sample."
     if measured > BLOCK:

@@ -26,7 +26,7 @@ from heedful.auditing.measure import (
 )
 from heedful.auditing.page_data import MOST_TEXTS, documents_table, site_words
 from heedful.auditing.result import KIND, Audit, identity, spec_digest, stored_tables
-from heedful.auditing.schedule import LOOKS, TOKENS_AT_ONCE, Pace, Plan, ablation_means, first_texts
+from heedful.auditing.schedule import TOKENS_AT_ONCE, Pace, Plan, ablation_means, first_texts
 from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec, group_name
 from heedful.auditing.tables import (
     Measurements,
@@ -137,10 +137,8 @@ class Trial:
             leave = f"leave out {name}, which cannot be measured here: " if group else ""
             raise HeedfulError(f"{leave}{skipped[name]}")
 
-    def judge(self, found: Measurements, settings: Settings, look: int) -> Verdict:
-        """At this look of `LOOKS`, or once and for all where time is not limited."""
-        looks = LOOKS if self.plan.budget else 1
-        chosen = replace(settings, look=min(look, looks), looks=looks)
+    def judge(self, found: Measurements, chosen: Settings) -> Verdict:
+        """What has been measured so far."""
         rows = found.tables()["rows"]
         facts = self.facts(found.skipped, found.texts, rows)
         return judge_rows(rows, found.costs(), facts, chosen)
@@ -196,8 +194,8 @@ class Trial:
         self._refuse(skipped)
         tables = stored_tables(run)
         facts = self.facts(skipped, len(self.subject), tables["rows"])
-        looks = stored_verdict(run).asked.looks
-        chosen = replace(settings, look=looks, looks=looks)
+        old = stored_verdict(run).asked
+        chosen = replace(settings, look=old.look, looks=old.looks, looked=old.looked)
         verdict = judge_rows(tables["rows"], tables["costs"].whole, facts, chosen)
         return self.with_tokens(Audit(verdict, tables, facts))
 

@@ -45,7 +45,7 @@ from heedful.units import DOCUMENT, TOKEN, WORD
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heedful.auditing import Audit, Explanation
+    from heedful.auditing import Audit, Explanation, Plan
     from heedful.verdict import Outcome, Statement, Verdict
 
 
@@ -61,7 +61,10 @@ def audit(
         "Folder for the verdict, the tables and the page.", None, "--out", "-o"
     ),
     card: Path | None = option("Also write a section for a model card.", panel=OUTPUT),
-    budget: str | None = option("Stop when the verdict is clear, or after this time: 5min."),
+    every: bool = option("Measure all texts, also after the answer is settled.", False, "--all"),
+    budget: str | None = option(
+        "Stop after this time if the answer is not settled before: 30min. [default: 5min]"
+    ),
     seed_model: list[str] | None = option(
         "The same model trained with another seed; repeatable.", panel=MEASURED
     ),
@@ -79,12 +82,13 @@ def audit(
 ) -> None:
     """Audit a model: does its attention explain its predictions?
 
-    Run the same command again to resume.
+    Stops as soon as the answer is settled, or when the time is up. Run the same command again to
+    resume.
 
     Examples:
     heedful audit path/to/model reviews.csv --n 200 --dry-run
     heedful audit path/to/model reviews.csv --n 200 --text-column review -o audit
-    heedful audit model-00c5 --quick --budget 5min -o audit
+    heedful audit model-00c5 --all -o audit
     """
     subject.check_data(model, data)
     from heedful.auditing import AUDIT, Plan, Running, write_audit
@@ -98,15 +102,14 @@ def audit(
         store=subject.store,
     )
     if dry_run:
-        running = Running(budget=budget, seed_model=seed_model or [], **engine.given())
-        running.plan(Plan())  # bad values are refused in a dry run, too
-        _dry_run([model, *(seed_model or ())], data, measured, subject, as_json)
+        running = Running(all=every, budget=budget, seed_model=seed_model or [], **engine.given())
+        planned = running.plan(Plan())  # bad values are refused in a dry run, too
+        _dry_run([model, *(seed_model or ())], data, measured, subject, planned, as_json)
         return
     set_threads(subject.threads)
     plan, trained = Plan(open_store(subject.store), announce=say), seed_model or []
     given = {**measured.given(), **subject.given(), "budget": budget, "seed_model": trained}
-    given |= engine.given(subject.threads)
-    given["by_token"] = by_token
+    given |= {**engine.given(subject.threads), "all": every, "by_token": by_token}
     result = run(model, data, plan=plan, **given)
     if out is not None:
         write_audit(result, out)
@@ -170,6 +173,7 @@ def _dry_run(
     data: str | None,
     measured: MeasureOptions,
     subject: SubjectOptions,
+    plan: Plan,
     as_json: bool,
 ) -> None:
     """Times the first model: other trainings of it take as long."""
@@ -191,7 +195,20 @@ def _dry_run(
         *several,
         f"about {cost.passes_per_text:.0f} runs of the model per text",
         f"about {duration(cost.seconds)} on this machine (timed on {cost.timed} texts)",
+        *_ends(plan, cost.texts),
     )
+
+
+def _ends(plan: Plan, texts: int) -> Iterator[str]:
+    """When it ends earlier."""
+    from heedful.verdict import look_sizes
+
+    if not plan.stops or plan.budget is None:
+        return
+    *early, _ = look_sizes(texts)
+    if early:
+        yield f"stops when the answer is settled after {', '.join(map(str, early))} texts"
+    yield f"stops after {duration(plan.budget)}; --all measures all texts"
 
 
 def _draw(result: Audit, out: Path) -> None:

@@ -96,5 +96,5 @@ def _audit(store: Store, study: Run, here: Machine, progress: Progress) -> Run:
 
     model = store.open(str(study.table("cells")["model_run"].iloc[0]))
     plan, spec = Plan(store, progress=progress), AuditSpec(EXPLANATIONS)
-    found = audit(model, spec=spec, plan=plan, n=AUDITED, store=store, device=here.device)
+    found = audit(model, spec=spec, plan=plan, n=AUDITED, all=True, store=store, device=here.device)
     return store.open(found.facts["key"])

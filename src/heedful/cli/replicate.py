@@ -190,7 +190,7 @@ def _audited(name: str, asked: Asked, place: PlaceOptions) -> AuditText:
     model, *others = _models(asked)
     given = {**measured.given(), **subject.given(), "seed_model": others}
     plan = Plan(open_store(place.store), announce=say)
-    found = audit(model, asked.get("data"), plan=plan, **given)
+    found = audit(model, asked.get("data"), plan=plan, all=True, **given)
     spec = asdict(Measuring(**measured.given()).spec(seed=subject.seed))
     return AuditText(name, Audited.of(found), spec, sampled=asked.get("n") is not None)
 

@@ -24,14 +24,12 @@ from heedful.verdict.inference import compare_with_threshold as compare_with_thr
 from heedful.verdict.inference import difference as difference
 from heedful.verdict.inference import examples_needed as examples_needed
 from heedful.verdict.inference import first as first
-from heedful.verdict.inference import level_at as level_at
 from heedful.verdict.inference import mean_interval as mean_interval
 from heedful.verdict.inference import needed as needed
 from heedful.verdict.inference import position as position
 from heedful.verdict.inference import rejected as rejected
 from heedful.verdict.inference import sample as sample
 from heedful.verdict.inference import share_interval as share_interval
-from heedful.verdict.inference import spent as spent
 from heedful.verdict.on_request import Edits as Edits
 from heedful.verdict.on_request import EditScore as EditScore
 from heedful.verdict.properties import EFFECTS as EFFECTS
@@ -51,6 +49,9 @@ from heedful.verdict.recommendation import choose as choose
 from heedful.verdict.recommendation import half_of as half_of
 from heedful.verdict.recommendation import score_positions as score_positions
 from heedful.verdict.settings import Settings as Settings
+from heedful.verdict.settings import level_at as level_at
+from heedful.verdict.settings import look_sizes as look_sizes
+from heedful.verdict.settings import spent as spent
 from heedful.verdict.sinks import Sinks as Sinks
 from heedful.verdict.sinks import WithoutSinks as WithoutSinks
 from heedful.verdict.statement import Decision as Decision
