@@ -32,6 +32,7 @@ from heedful.experiments import (
     WordMap,
     adversarial_attention,
     agreement,
+    all_captured,
     all_subsets,
     cumulative,
     curves_of,
@@ -342,9 +343,8 @@ def important_words(audit: AuditBatch, removal: WordRemoval) -> Generator[Values
         yield Values(values, name, operator)
     yield Values(importance_oracle(found, audit.least), ORACLE, operator)
     beside = {**audit.sites, **audit.without_sinks}
-    for name, values in measured(beside, found, audit.least).items():
-        captured = {"importance_captured": values["importance_captured"]}
-        yield Values(captured, name, operator)
+    for name, captured in all_captured(beside, found, audit.least).items():
+        yield Values({"importance_captured": captured}, name, operator)
     return found.drawn
 
 

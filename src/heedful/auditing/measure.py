@@ -229,20 +229,19 @@ def punctuation_marks(
 
 
 def _marked(marks: Sequence[Sequence[bool]], mask: Bool[Tensor, "b w"]) -> Bool[Tensor, "b w"]:
-    marked = torch.zeros_like(mask)
-    for row, words in enumerate(marks):
-        some = words[: marked.shape[1]]
-        marked[row, : len(some)] = torch.tensor(some, dtype=torch.bool)
-    return marked
+    marked = np.zeros(mask.shape, dtype=bool)
+    for row, words in zip(marked, marks, strict=True):
+        some = words[: len(row)]
+        row[: len(some)] = some
+    return torch.from_numpy(marked).to(mask.device)
 
 
 def _maps(batch: Batch, maps: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
     """One list of word scores per example and explanation; NaN for a word without a token."""
-    parts = []
-    for name, scores in maps.items():
-        shown = scores.masked_fill(~mask, torch.nan).float().cpu().numpy()
-        lists = [row[: last(row)] for row in shown]
-        parts.append(
-            pd.DataFrame({"example": list(batch.ids), "explanation": name, "scores": lists})
-        )
-    return pd.concat(parts, ignore_index=True)
+    every = torch.stack([scores.float() for scores in maps.values()])
+    shown = every.masked_fill(~mask, torch.nan).cpu().numpy()
+    lists = [row[: last(row)] for scores in shown for row in scores]
+    names = np.array(list(maps), dtype=object).repeat(len(mask))
+    return pd.DataFrame(
+        {"example": list(batch.ids) * len(maps), "explanation": names, "scores": lists}
+    )

@@ -15,13 +15,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor
 
 from heedful.auditing.explanation import Cost
 from heedful.auditing.page_data import COLUMNS as SHOWN
 from heedful.auditing.page_data import nothing, together
-from heedful.experiments import Columns, Parts, gather, joined, repeated
+from heedful.experiments import Columns, Parts
 from heedful.store import Frames, PartGone
 from heedful.verdict import Settings, Verdict, judge
 
@@ -38,15 +40,18 @@ COLUMNS = (
     "measure",
     "value",
 )
+FACTS = ("example", "cluster", "label", "predicted", "confidence", "length")
 
 
 @dataclass
 class Table:
-    """Gathers measures of one batch. `facts` are the columns of what is known of each example
-    before anything is measured."""
+    """Gathers measures of one batch, on the device they were computed on: they leave it together.
+    `facts` are the columns of what is known of each example before anything is measured."""
 
     facts: Columns
-    _parts: list[Columns] = field(default_factory=list)
+    _facts: list[Columns] = field(default_factory=list)
+    _names: list[tuple[str, str, str, str]] = field(default_factory=list)
+    _values: list[Tensor] = field(default_factory=list)
 
     def add(
         self,
@@ -56,10 +61,10 @@ class Table:
         model: str = "base",
     ) -> None:
         """One number per example for each measure."""
-        names = {"model": model, "explanation": explanation, "operator": operator}
-        count = len(self.facts["example"])
-        columns = {key: repeated(name, count) for key, name in names.items()}
-        gather(self._parts, {**columns, **self.facts}, measures)
+        for measure, values in measures.items():
+            self._facts.append(self.facts)
+            self._names.append((model, explanation, operator, measure))
+            self._values.append(values.detach().double())
 
     def of(self, rows: list[int]) -> Table:
         """An empty one for some of the examples."""
@@ -67,10 +72,24 @@ class Table:
 
     def extend(self, other: Table) -> None:
         """Add what was measured on some of the examples."""
-        self._parts += other._parts
+        self._facts += other._facts
+        self._names += other._names
+        self._values += other._values
 
     def rows(self) -> pd.DataFrame:
-        return pd.DataFrame(joined(self._parts) if self._parts else [], columns=list(COLUMNS))
+        if not self._values:
+            return pd.DataFrame([], columns=list(COLUMNS))
+        lengths, device = [len(values) for values in self._values], self._values[0].device
+        names = np.empty((len(self._names), 4), dtype=object)
+        names[:] = self._names
+        text = zip(("model", "explanation", "operator", "measure"), names.T, strict=True)
+        known = {name: np.concatenate([facts[name] for facts in self._facts]) for name in FACTS}
+        columns = {
+            **{name: column.repeat(lengths) for name, column in text},
+            **known,
+            "value": torch.cat([values.to(device) for values in self._values]).cpu().numpy(),
+        }
+        return pd.DataFrame(columns, columns=list(COLUMNS))
 
 
 def ordered(rows: pd.DataFrame) -> pd.DataFrame:

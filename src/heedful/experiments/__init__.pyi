@@ -37,9 +37,6 @@ from heedful.experiments.evidence import ForwardBatch as ForwardBatch
 from heedful.experiments.evidence import Parts as Parts
 from heedful.experiments.evidence import base_trace as base_trace
 from heedful.experiments.evidence import by_rows as by_rows
-from heedful.experiments.evidence import gather as gather
-from heedful.experiments.evidence import joined as joined
-from heedful.experiments.evidence import repeated as repeated
 from heedful.experiments.faithfulness import ERASURE_MEASURES as ERASURE_MEASURES
 from heedful.experiments.faithfulness import Curves as Curves
 from heedful.experiments.faithfulness import Grid as Grid
@@ -65,6 +62,7 @@ from heedful.experiments.importance import REJECTED as REJECTED
 from heedful.experiments.importance import SETS as SETS
 from heedful.experiments.importance import Draws as Draws
 from heedful.experiments.importance import Importance as Importance
+from heedful.experiments.importance import all_captured as all_captured
 from heedful.experiments.importance import captured as captured
 from heedful.experiments.importance import importance as importance
 from heedful.experiments.importance import importance_oracle as importance_oracle

@@ -136,12 +136,19 @@ def agreement(
     by_size = _ranked(sizes, mask, weights, precision)
     as_signed = {name: scores for name, scores in explanations.items() if name in signed}
     by_sign = _ranked(as_signed, mask, weights, precision)
-    taus = {}
-    for a, b in combinations(explanations, 2):
-        if others is None or {a, b} & set(others):
-            ranks = by_sign if {a, b} <= set(signed) else by_size
-            taus[a, b] = kendall_tau_b(ranks[a], ranks[b], mask)
-    return taus
+    pairs = [
+        pair for pair in combinations(explanations, 2) if others is None or {*pair} & {*others}
+    ]
+    if not pairs:
+        return {}
+    ranks = [by_sign if {*pair} <= {*signed} else by_size for pair in pairs]
+    x, y = (
+        torch.cat([known[pair[side]] for known, pair in zip(ranks, pairs, strict=True)])
+        for side in (0, 1)
+    )
+    found = kendall_tau_b(x, y, mask.repeat(len(pairs), 1))
+    columns = [column.reshape(len(pairs), len(mask)) for column in vars(found).values()]
+    return {pair: KendallResult(*parts) for pair, *parts in zip(pairs, *columns, strict=True)}
 
 
 def _ranked(
@@ -151,10 +158,16 @@ def _ranked(
     precision: torch.dtype,
 ) -> dict[str, Scores]:
     """Ranks with ties by tolerance; a row with NaN keeps it, so that its τ is undefined."""
-    ranks = {}
-    for name, scores in explanations.items():
-        tied = tied_ranks(scores, mask, TOLERANCE[precision], own_scale=name in weights).double()
-        ranks[name] = torch.where((scores.isnan() & mask).any(-1, keepdim=True), torch.nan, tied)
+    ranks: dict[str, Scores] = {}
+    for own_scale in (False, True):
+        names = [name for name in explanations if (name in weights) == own_scale]
+        if names:
+            scores = torch.stack([explanations[name].double() for name in names])
+            rows, masks = scores.flatten(0, 1), mask.repeat(len(names), 1)
+            tied = tied_ranks(rows, masks, TOLERANCE[precision], own_scale).double()
+            undefined = (rows.isnan() & masks).any(-1, keepdim=True)
+            parts = torch.where(undefined, torch.nan, tied).reshape(scores.shape)
+            ranks |= dict(zip(names, parts, strict=True))
     return ranks
 
 

@@ -108,13 +108,41 @@ def measured(
     explanations: Mapping[str, Scores], found: Importance, least: float = 0.0
 ) -> dict[str, dict[str, Float[Tensor, " b"]]]:
     """Every measure of every explanation; NaN where all words together matter less than `least`."""
+    if not explanations:
+        return {}
+    every, own = _all_together(explanations, found)
+    taus = _enough(_tau(*every).reshape(own), found, least)
+    shares = _captured_by_all(every, own, found, least)
     return {
-        name: {
-            "importance_captured": _enough(captured(scores, found.words, found.mask), found, least),
-            "importance_tau": _enough(_tau(scores, found.words, found.mask), found, least),
-        }
-        for name, scores in explanations.items()
+        name: {"importance_captured": share, "importance_tau": tau}
+        for name, share, tau in zip(explanations, shares, taus, strict=True)
     }
+
+
+def all_captured(
+    explanations: Mapping[str, Scores], found: Importance, least: float = 0.0
+) -> dict[str, Float[Tensor, " b"]]:
+    """What each explanation captures, and no more: for very many of them."""
+    if not explanations:
+        return {}
+    shares = _captured_by_all(*_all_together(explanations, found), found, least)
+    return dict(zip(explanations, shares, strict=True))
+
+
+def _captured_by_all(
+    every: tuple[Tensor, Tensor, Tensor], own: tuple[int, int], found: Importance, least: float
+) -> Float[Tensor, "m b"]:
+    return _enough(captured(*every).reshape(own), found, least)
+
+
+def _all_together(
+    explanations: Mapping[str, Scores], found: Importance
+) -> tuple[tuple[Tensor, Tensor, Tensor], tuple[int, int]]:
+    """Scores, importance and mask, a row for each explanation of each text; how many of both."""
+    scores = torch.stack([each.to(found.words) for each in explanations.values()])
+    times = (len(scores), 1)
+    rows = scores.flatten(0, 1), found.words.repeat(times), found.mask.repeat(times)
+    return rows, (len(scores), len(found.words))
 
 
 def importance_oracle(found: Importance, least: float = 0.0) -> dict[str, Float[Tensor, " b"]]:
