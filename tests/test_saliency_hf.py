@@ -38,7 +38,7 @@ def bert() -> Iterator[tuple[HuggingFace, Batch]]:
         yield pair
 
 
-@pytest.mark.parametrize("how", list(REMOVALS))
+@pytest.mark.parametrize("how", [name for name in REMOVALS if name != "infill"])
 def test_every_operator_equals_one_text_at_a_time(
     how: str, bert: tuple[HuggingFace, Batch]
 ) -> None:
@@ -82,7 +82,7 @@ def test_leave_one_out_of_two_classes_is_the_magnitude_of_occlusion() -> None:
 
 
 @pytest.mark.parametrize("family", ["GPT2", "Llama"])
-@pytest.mark.parametrize("how", list(REMOVALS))
+@pytest.mark.parametrize("how", [name for name in REMOVALS if name != "infill"])
 def test_a_text_without_special_tokens_may_lose_every_word(how: str, family: str) -> None:
     text = hf_batch().texts["a"]
     sizes = text.mask.sum(-1)

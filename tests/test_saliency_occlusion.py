@@ -22,7 +22,7 @@ from word_batches import grouped
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("how", list(REMOVALS))
+@pytest.mark.parametrize("how", [name for name in REMOVALS if name != "infill"])
 def test_scores_are_what_the_target_loses(how: str, target: str) -> None:
     model, batch = tiny_model(classes=3, double=True), grouped()
     labels = torch.tensor([0, 1, 2, 0])

@@ -26,6 +26,7 @@ __all__ = [
     "EditSpec",
     "Edits",
     "Embeddings",
+    "Infiller",
     "Keep",
     "Model",
     "OutputEdit",
@@ -101,6 +102,13 @@ class Answer:
         return Answer(function(self.tokens), other)
 
 
+@runtime_checkable
+class Infiller(Protocol):
+    """Puts other words in the place of those that are gone."""
+
+    def __call__(self, batch: Batch, gone: Bool[Tensor, "b t"]) -> Text: ...
+
+
 @dataclass(frozen=True)
 class Batch:
     """Examples that go through a model together; `texts` is keyed by side.
@@ -108,7 +116,8 @@ class Batch:
     `a` is the text that is attended; `b` is the other one: a question, a hypothesis, an
     aspect, or the target that a generating model has written so far. Where only some
     classes can be the answer, `candidates` marks them. `asked` is the class to explain where it
-    is not the predicted one; `answer` is what a model that writes is asked for.
+    is not the predicted one; `answer` is what a model that writes is asked for. `infiller` is
+    there where a masked language model is at hand.
     """
 
     ids: tuple[str, ...]
@@ -117,6 +126,7 @@ class Batch:
     candidates: Bool[Tensor, "b c"] | None = None
     asked: Int[Tensor, " b"] | None = None
     answer: Answer | None = None
+    infiller: Infiller | None = None
 
     def to(self, device: torch.device | str) -> Batch:
         texts = {side: text.to(device) for side, text in self.texts.items()}
@@ -134,7 +144,7 @@ class Batch:
         allowed = None if self.candidates is None else change(self.candidates)
         asked = None if self.asked is None else change(self.asked)
         answer = None if self.answer is None else self.answer.map(change)
-        return Batch(ids, texts, change(self.labels), allowed, asked, answer)
+        return Batch(ids, texts, change(self.labels), allowed, asked, answer, self.infiller)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -78,6 +78,9 @@ class ModelOptions:
         "mean: geometric mean over an answer's tokens; sum: the whole answer.", "mean", panel=MODEL
     )
     max_length: int | None = option("Maximum tokens per text.", max=MOST, panel=MODEL)
+    infill: str | None = option(
+        "Folder of a masked language model, for the perturbation infill.", panel=MODEL
+    )
     unit: str = option(
         "What is scored and removed: token, word, sentence, line, paragraph or document.",
         "word",
@@ -99,7 +102,7 @@ class ModelOptions:
         """As `open_target` takes them."""
         plain = (
             "label", "template", "at", "chat", "answer", "contrast", "generate", "temperature",
-            "answer_score", "max_length", "dtype", "unit", "separator", "seed", "device",
+            "answer_score", "max_length", "infill", "dtype", "unit", "separator", "seed", "device",
         )  # fmt: skip
         options = {name: getattr(self, name) for name in plain}
         options["label_words"] = pairs(self.label_words, "--label-words")

@@ -18,7 +18,7 @@ from heedful.words import without_tokens, word_numbers
 REMOVALS = Registry(
     "removal operator",
     Perturbation,
-    places("heedful.perturbations", {"operators": "delete mask unk zero attention"}),
+    places("heedful.perturbations", {"operators": "delete mask unk zero attention infill"}),
 )
 
 
@@ -106,6 +106,16 @@ def _hidden(model: Model, batch: Batch, gone: Tensor) -> Removed:
     return Removed(with_text(batch, replace(text, hidden=hidden)))
 
 
+def _infilled(model: Model, batch: Batch, gone: Tensor) -> Removed:
+    """Another word stands in its place, drawn from a masked language model."""
+    if batch.infiller is None:
+        raise HeedfulError(
+            "infill draws words from a masked language model: name its folder with --infill "
+            "(infill=), or choose another perturbation."
+        )
+    return Removed(with_text(batch, batch.infiller(batch, gone)))
+
+
 ENTRIES = by_name(
     Perturbation(
         name="delete",
@@ -134,5 +144,12 @@ ENTRIES = by_name(
         name="attention",
         description="hidden from every attention; an encoder without attention still reads it",
         make=lambda: Operator("attention", _hidden),
+    ),
+    Perturbation(
+        name="infill",
+        description="another word in its place, drawn from a masked language model (--infill DIR)",
+        make=lambda: Operator("infill", _infilled),
+        citation="Kim et al. 2020, Interpretation of NLP Models through Input Marginalization, "
+        "EMNLP; Harbecke and Alt 2020",
     ),
 )

@@ -33,6 +33,7 @@ from heedful.targets.answers import asked_for_answers, asks_for_answers
 from heedful.targets.disk_list import DOCUMENTS, DiskList
 from heedful.targets.document import on_trial
 from heedful.targets.documents import Documents, documents_of, find_records
+from heedful.targets.infill import tokenizer_tokens
 from heedful.targets.options import SECOND, LabelMap, Loading, Reading
 from heedful.targets.places import asked_at_places
 from heedful.targets.pretrained import (
@@ -95,6 +96,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         spell=partial(spelled, loaded.tokenizer),
         name=loaded.name if loaded.name != type(loaded.module).__name__ else "",
         unit=documents.unit,
+        single_tokens=tokenizer_tokens(loaded.tokenizer),
     )
     with evaluating(loaded.module):
         filler = fillers(loaded)

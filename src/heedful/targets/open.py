@@ -59,11 +59,17 @@ def open_target(model: Any, data: Any = None, **options: Any) -> Iterator[AuditT
     """
     reading, loading = reading_and_loading(options)
     with _opened(model, data, reading, loading) as subject:
-        yield subject
+        yield subject if loading.infill is None else _infilled(subject, loading)
 
 
 open_subject = open_target
 """Its name in 0.1."""
+
+
+def _infilled(subject: AuditTarget, loading: Loading) -> AuditTarget:
+    from heedful.targets.infill import with_infill
+
+    return with_infill(subject, loading)
 
 
 def source_of(model: str | Path, store: Store | None) -> str:

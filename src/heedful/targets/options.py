@@ -207,6 +207,9 @@ class Loading:
     )
     token: int | None = keyword("Explain this token of the answer alone; the first is 1.")
     max_length: int | None = keyword("Maximum tokens per text.")
+    infill: str | Path | None = keyword(
+        "Folder of a masked language model, which the perturbation infill draws words from."
+    )
 
     def __post_init__(self) -> None:
         kind = self.device.partition(":")[0]

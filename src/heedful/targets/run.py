@@ -131,9 +131,15 @@ def _classifier(
         documents.dropped,
         unknown_note(rows),
         unit=documents.unit,
+        single_tokens=_single_tokens(prepared),
     )
     draft = replace(draft, key=_key(run, draft.model, loading))
     return finish_labelled(draft, documents, loading.label_map)
+
+
+def _single_tokens(prepared: Prepared) -> Callable[[Sequence[str]], list[int | None]]:
+    known = _vocabulary(prepared).ids
+    return lambda words: [known.get(word) for word in words]
 
 
 def _key(run: Run, model: Any, loading: Loading) -> dict[str, Any]:

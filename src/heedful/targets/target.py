@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -30,6 +30,9 @@ from heedful.targets.documents import Documents
 from heedful.targets.options import LabelMap
 from heedful.types import Batch, Keep, Model
 from heedful.units import WORD, by_unit
+
+if TYPE_CHECKING:
+    from heedful.targets.infill import Infill
 
 UNSEEN = "without a token of any word"
 Indices = Sequence[int] | NDArray[np.int64]
@@ -69,6 +72,10 @@ class AuditTarget:
     """The class to explain, where it is not the predicted one."""
     question: str = ""
     """What is asked, in a sentence, where it is not the class of a whole text."""
+    single_tokens: Callable[[Sequence[str]], Sequence[int | None]] | None = None
+    """The model's token of each word that is a single one, where its words are known."""
+    infill: Infill | None = None
+    """What draws other words, where a masked language model was named."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -146,7 +153,11 @@ class AuditTarget:
         sides = {"a": pad(rows), "b": pad(beside) if beside else None, "target": target_of(rows)}
         texts = {side: text for side, text in sides.items() if text is not None}
         asked = None if self.asked is None else torch.full_like(numbers, self.asked)
-        batch = Batch(ids, texts, numbers, self._allowed(rows), asked, answer_of(rows))
+        filling = None
+        if self.infill is not None:
+            own = (self.documents[i] for i in chosen)
+            filling = self.infill.about({document.id: document.surface for document in own})
+        batch = Batch(ids, texts, numbers, self._allowed(rows), asked, answer_of(rows), filling)
         return batch.to(self.device)
 
     def _allowed(self, rows: Sequence[Row]) -> Bool[Tensor, "b c"] | None:
