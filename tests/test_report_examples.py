@@ -462,7 +462,25 @@ def test_maps_of_sentences_are_not_taken_for_maps_of_tokens(tmp_path: Path) -> N
     path = store.open(key).path / "maps.parquet"
     maps["scores"] = [scores[:-1] for scores in maps["scores"]]
     maps.to_parquet(path, index=False)
-    assert study_cells(gather(store, [run])) == []
+    (cell,) = study_cells(gather(store, [run]))
+    assert not cell.maps and not cell.logits and len(cell.names) == 8
+    (found,) = shown([cell])["examples"]["cells"]
+    assert found["maps"] == [] and "add the experiment correlation" in found["note"]
+
+
+def test_a_study_whose_experiments_keep_no_maps_shows_its_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those on pairs and on generation: words, predictions and what was measured."""
+    store, run = fake_study(tmp_path, Fake(texts=8))
+    monkeypatch.setattr("heedful.report.cell_builder.StudyModel._maps", lambda model: iter(()))
+    cells = study_cells(gather(store, [run]))
+    sheet = shown(cells)
+    for cell in sheet["examples"]["cells"]:
+        examples = sheet.examples(cell)
+        assert len(examples) == 8 and all(not example["maps"] for example in examples)
+        assert all(example["p"] in (0, 1) and example["m"] for example in examples)
+        assert all(text["w"] for text in sheet.texts(cell))
 
 
 def test_without_the_corpus_there_is_nothing_to_show(tmp_path: Path) -> None:

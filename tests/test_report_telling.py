@@ -108,6 +108,17 @@ def test_with_more_classes_a_middling_probability_says_nothing_of_the_decision()
     assert found.sides[0].outcome == "The probability falls."
 
 
+def test_the_second_text_and_the_answer_stand_beside_the_example() -> None:
+    parts = parts_of(FAILS, CURVES)
+    parts["documents"] = parts["documents"].assign(text_b="Which <b>word</b>?", answer="w1")
+    found = telling(evidence_of(parts))
+    assert found is not None and (found.context, found.asked) == ("Which <b>word</b>?", "“w1”")
+    page = audit_page(parts)
+    head = page[page.index('class="card telling"') :]
+    assert "Beside the text: <bdi>Which &lt;b&gt;word&lt;/b&gt;?</bdi>" in head
+    assert "Asked for: <bdi>“w1”</bdi>" in head
+
+
 @pytest.mark.parametrize(
     "curves",
     [

@@ -61,7 +61,7 @@ def test_edits_are_kept_printed_and_shown() -> None:
     rows = table()
     verdict = judge(rows)
     assert repr(Verdict.from_json(verdict.to_json()).edits) == repr(verdict.edits)
-    assert any(line.startswith("Edits: revisions flip") for line in verdict.lines())
+    assert any(line.startswith("Edits: 75% of the revisions flip") for line in verdict.lines())
     values = json.loads(verdict.to_json())
     assert values["edits"]["texts"] == 20
     del values["edits"]  # of an earlier Heedful

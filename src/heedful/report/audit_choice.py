@@ -297,17 +297,39 @@ def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
     return lines
 
 
-def edits(evidence: AuditEvidence) -> list[dict[str, Any]]:
+def edits(evidence: AuditEvidence) -> dict[str, Any]:
     """Each explanation against the words that revisions changed, and the baselines: a line each,
-    the best first where revisions flip the prediction."""
-    lines: dict[str, dict[str, Any]] = {}
-    for one in evidence.verdict.edits.scores:
-        line = lines.setdefault(one.explanation, {"name": plain(one.explanation), "cells": {}})
-        cell = {"value": shown(one.value, 2), "above": "", "n": str(one.texts)}
-        if math.isfinite(one.above):
-            cell["above"] = with_bounds(one.above, one.low, one.high)
-        line["cells"][f"{one.measure} {one.revisions}".strip()] = cell
-    return list(lines.values())
+    the best first where revisions flip the prediction. Nothing where no text has a revision."""
+    scores = {(e.explanation, e.measure, e.revisions): e for e in evidence.verdict.edits.scores}
+    if not scores:
+        return {}
+    lines = []
+    for name in dict.fromkeys(explanation for explanation, _, _ in scores):
+        cells = []
+        for place, with_distance in _EDITS.items():
+            one = scores.get((name, *place))
+            cells.append(DASH if one is None else shown(one.value, 2))
+            if with_distance:
+                known = one is not None and math.isfinite(one.above)
+                cells.append(with_bounds(one.above, one.low, one.high) if one and known else DASH)
+        lines.append({"name": plain(name), "cells": cells})
+    counts = {(one.measure, one.revisions): one.texts for one in scores.values()}
+    flips, stays = (counts.get(("edit_auprc", where), 0) for where in ("flips", "stays"))
+    both = counts.get(("edit_auroc", ""), 0)
+    texts = (
+        f"{of_texts(flips)} with a revision that flips, {stays} with one that does not, "
+        f"{both} with one of each."
+    )
+    return {"lines": lines, "texts": texts}
+
+
+_EDITS = {
+    ("edit_auprc", "flips"): True,
+    ("edit_precision", "flips"): False,
+    ("edit_auprc", "stays"): False,
+    ("edit_auroc", ""): True,
+}
+"""The columns, and whether the distance from the better baseline stands beside them."""
 
 
 _REDUCED = ("words", "share", "confidence", "top", "alone", "chance", "inside")

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audit_texts import LONGEST_WORD, Word, marks_of, window, word_map
+from heedful.report.audit_texts import (
+    LONGEST_CONTEXT,
+    LONGEST_WORD,
+    Word,
+    asked,
+    context_of,
+    marks_of,
+    window,
+    word_map,
+)
 from heedful.report.cells import listed, padded
 from heedful.report.formats import clipped, percent, plain
 from heedful.units import by_unit
@@ -48,7 +57,8 @@ class Side:
 @dataclass(frozen=True)
 class Telling:
     """The example with both explanations. `lead` says in a sentence what it shows, `rule` how it
-    was chosen, `average` what holds over all examples."""
+    was chosen, `average` what holds over all examples; `context` is the second text of a pair,
+    `asked` the answer that was asked for."""
 
     predicted: str
     before: str
@@ -58,6 +68,8 @@ class Telling:
     cut: str
     rule: str
     average: str
+    context: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True)
@@ -212,6 +224,8 @@ def _telling(curves: _Curves, rival: str, chosen: _Option) -> Telling:
             f"probability falls by {falls[0]} for {plain(names[0])}, by {falls[1]} for "
             f"{plain(names[1])}."
         ),
+        context=context_of(curves.documents[example]),
+        asked=clipped(asked(curves.documents[example]), LONGEST_CONTEXT),
     )
 
 

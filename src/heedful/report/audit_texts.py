@@ -113,13 +113,20 @@ def _shown(
     cut = (
         f"{evidence.unit}s {start + 1}–{stop} of {len(words)}" if stop - start < len(words) else ""
     )
-    said = clipped(asked(document), 400)
+    said = clipped(asked(document), LONGEST_CONTEXT)
     told = _answered if said else _decided
     facts = (*told(evidence, name), *_agreeing(evidence.unit, tau, list(scores.values())))
-    context = document["text_b"]
-    paired = clipped(context, 400) if isinstance(context, str) else ""
     wrong = _wrong(evidence, name)
-    return Shown(clipped(name), why, facts, wrong, drawn, cut, paired, said)
+    return Shown(clipped(name), why, facts, wrong, drawn, cut, context_of(document), said)
+
+
+LONGEST_CONTEXT = 400
+
+
+def context_of(document: Mapping[str, Any]) -> str:
+    """The second text of a pair, such as the question."""
+    context = document["text_b"]
+    return clipped(context, LONGEST_CONTEXT) if isinstance(context, str) else ""
 
 
 def asked(document: Mapping[str, Any]) -> str:

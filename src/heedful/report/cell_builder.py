@@ -317,6 +317,10 @@ def curves_of(
 
 
 SEVERAL = "Of several heads or queries the first is shown."
+NO_MAPS = (
+    "The experiments of this study kept no scores of single words for this model: add the "
+    "experiment correlation to have them."
+)
 
 
 def study_cells(evidence: Evidence) -> list[Cell]:
@@ -342,7 +346,7 @@ def study_cells(evidence: Evidence) -> list[Cell]:
                 model=str(first["model" if _alone(cells, part) else "label"]),
                 seed=str(first["seed"]),
                 source="study",
-                note=SEVERAL if model.scanned.several else "",
+                note=model.note,
             )
             found.append(cell)
     return found
@@ -369,12 +373,17 @@ class StudyModel:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Texts with maps; none where the maps are of something else than the text's tokens
-        (of sentences), or where the texts were not carried along."""
+        """Texts with maps; where there are none of the texts' tokens (experiments on pairs and on
+        generation keep none, and others keep maps of sentences), every text that something was
+        predicted for. None where the texts were not carried along."""
+        found = self.scanned.lengths if self.mapped else self.texts.lengths(self.known, self.blind)
+        return tuple(sorted(name for name in found if name in self.known))
+
+    @cached_property
+    def mapped(self) -> bool:
+        """Whether there are maps, of the texts' own tokens."""
         lengths = self.scanned.lengths
-        if not lengths or self.texts.lengths(lengths, self.blind) != lengths:
-            return ()
-        return tuple(sorted(name for name in lengths if name in self.known))
+        return bool(lengths) and self.texts.lengths(lengths, self.blind) == lengths
 
     @cached_property
     def scanned(self) -> Scanned:
@@ -390,16 +399,18 @@ class StudyModel:
 
     @property
     def maps(self) -> list[Map]:
-        return shown_maps(self.scanned.maps, self.exact)
+        return shown_maps(self.scanned.maps, self.exact) if self.mapped else []
 
     @property
     def logits(self) -> int:
-        return sum(name.startswith(LOGIT) for name in self.scanned.maps)
+        logits = [name for name in self.scanned.maps if name.startswith(LOGIT)]
+        return len(logits) if self.mapped else 0
 
     @cached_property
     def known(self) -> dict[str, Known]:
         """Of each text, from whichever probe has seen it."""
-        tables = [self._rows(probe) for probe in PROBES]
+        probes = dict.fromkeys((*PROBES, *(each.probe for each in MEASURED)))
+        tables = [self._rows(probe) for probe in probes]
         found = [known_texts(each.reindex(columns=["example", *COLUMNS])) for each in tables]
         return {name: known for each in reversed(found) for name, known in each.items()}
 
@@ -422,6 +433,12 @@ class StudyModel:
         return table.reindex(columns=REACHED).dropna()
 
     @property
+    def note(self) -> str:
+        if not self.mapped:
+            return NO_MAPS
+        return SEVERAL if self.scanned.several else ""
+
+    @property
     def exact(self) -> bool:
         return any(sorting == FURTHEST_AWAY for sorting, _ in self.measured)
 
@@ -430,7 +447,7 @@ class StudyModel:
         return self.texts.documents(labels, self.blind)
 
     def readings(self, names: Sequence[str]) -> dict[str, Reading]:
-        scores = self._scores(names)
+        scores = self._scores(names) if self.mapped else {name: {} for name in names}
         return {name: self._reading(name, scores[name]) for name in names}
 
     def _reading(self, name: str, scores: Mapping[str, Numbers]) -> Reading:

@@ -81,15 +81,15 @@ def _scores(table: Table, chosen: Settings, measure: str, side: str) -> Iterator
 
 
 def _sentence(scores: tuple[EditScore, ...], share: float, texts: int, chosen: Settings) -> str:
-    said = f"revisions flip the prediction in {share:.0%} ({texts} texts have some)."
+    said = f"{share:.0%} of the revisions flip the prediction ({texts} texts have some)."
     mine = {
         (one.measure, one.revisions): one for one in scores if one.explanation == chosen.on_trial
     }
     if (AUPRC, FLIPS) in mine:
         one = mine[AUPRC, FLIPS]
         said += (
-            f" Where they do, {chosen.on_trial} marks the {chosen.unit}s that were changed with an "
-            f"AUPRC of {number(one.value)}{_beside(one)}."
+            f" Of {one.texts} texts the {chosen.unit}s that such a revision changed are known: "
+            f"{chosen.on_trial} marks them with an AUPRC of {number(one.value)}{_beside(one)}."
         )
     if (AUROC, "") in mine:
         one = mine[AUROC, ""]

@@ -3,19 +3,11 @@
 import { AnswerView } from "./answers.js";
 import { blob } from "./blobs.js";
 import { fill, make } from "./dom.js";
-
-const NEAR = "400px";
+import { whenNear } from "./near.js";
 
 /** Places say which data is theirs (`data-answers`), and which one of several (`data-number`). */
 export function startAnswers(root) {
-  const watch = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      watch.unobserve(target);
-      start(target);
-    }
-  }, { rootMargin: NEAR });
-  root.querySelectorAll("[data-answers]").forEach((place) => watch.observe(place));
+  whenNear(root.querySelectorAll("[data-answers]"), start);
 }
 
 async function start(place) {

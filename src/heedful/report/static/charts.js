@@ -9,6 +9,7 @@ import { fileName, save, tableFiles } from "./downloads.js";
 import { enlarge } from "./enlarge.js";
 import { repaint, seriesOf, startLegends } from "./legends.js";
 import { menu } from "./menus.js";
+import { whenNear } from "./near.js";
 import { drawn, picture, specOf } from "./vega.js";
 
 const NEAR = "250px";
@@ -18,25 +19,21 @@ export function startCharts(root = document) {
   startLegends(root);
   const charts = [...root.querySelectorAll(".chart[data-chart]:not([data-state])")];
   if (charts.length === 0 || !has("charts")) return;
-  const watcher = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) wake(entry.target, watcher);
-  }, { rootMargin: NEAR });
-  for (const chart of charts) start(chart, watcher);
+  charts.forEach(start);
+  whenNear(charts, wake, NEAR);
 }
 
-function start(chart, watcher) {
+function start(chart) {
   chart.dataset.state = "still";
-  const wanted = () => wake(chart, watcher);
+  const wanted = () => wake(chart);
   chart.addEventListener("pointerenter", wanted, { once: true });
-  watcher.observe(chart);
   const tools = chart.nextElementSibling;
   tools.addEventListener("focusin", wanted, { once: true });
   fill(tools, ...toolsOf(chart, tools.getAttribute("aria-label") ?? ""));
 }
 
 /** Redraw, once. */
-async function wake(chart, watcher) {
-  watcher.unobserve(chart);
+async function wake(chart) {
   if (chart.dataset.state !== "still") return;
   chart.dataset.state = "waking";
   try {

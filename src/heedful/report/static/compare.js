@@ -73,9 +73,12 @@ export class Compare {
   #draw() {
     this.element.hidden = this.maps.length === 0;
     if (this.element.hidden) return;
-    fill(this.sides,
-      this.#side(this.left, this.maps, "First", (leftKey) => this.#choose({ leftKey })),
-      this.#side(this.right, this.#theirs(), "Second", (rightKey) => this.#choose({ rightKey }), this.#models()));
+    const first = this.#side(this.left, this.maps, "First", (leftKey) => this.#choose({ leftKey }));
+    if (this.cell.facts.maps.length === 0) { // what people marked, and nothing to hold it against
+      this.verdict.textContent = "";
+      return fill(this.sides, first);
+    }
+    fill(this.sides, first, this.#side(this.right, this.#theirs(), "Second", (rightKey) => this.#choose({ rightKey }), this.#models()));
     this.verdict.textContent = verdict(this.left, this.right);
   }
 

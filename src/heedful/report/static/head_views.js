@@ -3,18 +3,10 @@
 import { blob } from "./blobs.js";
 import { choice, fill, make } from "./dom.js";
 import { HeadView } from "./heads.js";
-
-const NEAR = "400px";
+import { whenNear } from "./near.js";
 
 export function startHeads(root) {
-  const watch = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      watch.unobserve(target);
-      start(target);
-    }
-  }, { rootMargin: NEAR });
-  root.querySelectorAll("[data-heads]").forEach((place) => watch.observe(place));
+  whenNear(root.querySelectorAll("[data-heads]"), start);
 }
 
 async function start(place) {

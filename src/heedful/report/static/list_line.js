@@ -10,9 +10,10 @@ import { said } from "./units.js";
 
 const MOST = 45; // words; two lines hold no more
 const BEFORE = 4; // words before the one that a line is about
+const LONGEST = 120; // characters of the text beside it
 
 export function lineOf(cell, row, controls) {
-  return make("button", { type: "button", class: "x-line" }, snippet(cell, row, controls.typed),
+  return make("button", { type: "button", class: "x-line" }, snippet(cell, row, controls.typed), beside(row),
     make("span", { class: "x-about" }, ...about(cell, row, controls)));
 }
 
@@ -25,6 +26,11 @@ function snippet(cell, row, typed) {
   const cut = { ...map, scores: map.scores.slice(from, from + MOST) };
   line.append(...shadedBy(shownOf(row, from, from + MOST), cut).childNodes);
   return line;
+}
+
+/** The question, the hypothesis, or what was written so far: many texts of a list may be alike. */
+function beside(row) {
+  return row.other === null ? null : make("span", { class: "x-beside" }, make("bdi", {}, visible(clip(row.other, LONGEST))));
 }
 
 /** Attention, else the first map there is; without any, words as they are. */
