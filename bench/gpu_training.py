@@ -14,7 +14,7 @@ from bench.gpu_rates import Kernels, counted, kernels, rates, timed
 from bench.made_up_models import Made, Shape, made
 from heedful.attributions import leave_one_out
 from heedful.experiments import Evidence, adversarial, correlation, permutation
-from heedful.models import Family, OneSequence, build
+from heedful.models import Family, OneSequence, Readout, build
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import Objective, loss_of, train
 
@@ -72,18 +72,30 @@ def _all(evidence: Evidence) -> None:
         probe(evidence)
 
 
+@torch.no_grad()
 def deletion_bytes(evidence: Evidence) -> int:
     """The least that walking on after every deletion moves: of each step the projected input
     and what the other direction left are read, state and cell read and written, the readout
-    written. A text of T tokens has T·(T − 1) such steps in both directions together."""
+    written. Steps are those that the walks take."""
     model = evidence.models["base"]
     if not isinstance(model, OneSequence):
         return 0
     hidden = model.encoder.size // 2
-    readout = model.attention.linear()[0].shape[0] + model.decoder.out_features
-    lengths = evidence.data.lengths.astype(np.int64)
-    steps = int((lengths * (lengths + 1)).sum())  # start and end are walked over, not deleted
-    return steps * NUMBER * (4 * hidden + 4 * hidden + 2 * readout)
+    weight = torch.cat([model.attention.linear()[0], model.decoder.weight])
+    readout = Readout(weight, weight.new_zeros(len(weight)))
+    steps = 0
+    for _, batch in evidence.batches(evidence.data):
+        text = batch.texts["a"]
+        encoding = model.encoder(model.embedding(text.tokens), text.lengths)
+        deletions = model.encoder.deletions(encoding, text.lengths, readout)
+        every = text.mask.nonzero()
+        for some in every.split(MOST):
+            pieces = deletions.changed(*some.t())
+            steps += sum(int((piece.index >= 0).sum()) for piece in pieces)
+    return steps * NUMBER * (4 * hidden + 4 * hidden + 2 * len(weight))
+
+
+MOST = 1024  # deletions at once
 
 
 # How fast models are trained, by Heedful's own loop: texts, updates and operations a second.

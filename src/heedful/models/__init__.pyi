@@ -94,7 +94,6 @@ from heedful.models.hf.prefixes import shared_prefixes as shared_prefixes
 from heedful.models.hf.writing import write as write
 from heedful.models.hierarchical import Hierarchical as Hierarchical
 from heedful.models.hierarchical import Level as Level
-from heedful.models.lstm_steps import scan_layer as scan_layer
 from heedful.models.one_sequence import SITE as SITE
 from heedful.models.one_sequence import OneSequence as OneSequence
 from heedful.models.pair import IMPOSSIBLE as IMPOSSIBLE
@@ -105,6 +104,7 @@ from heedful.models.pair import make_query_attention as make_query_attention
 from heedful.models.recurrent import Gru as Gru
 from heedful.models.recurrent import Orthogonal as Orthogonal
 from heedful.models.recurrent import Recurrent as Recurrent
+from heedful.models.recurrent import run_layer as run_layer
 from heedful.models.recurrent import run_packed as run_packed
 from heedful.models.transformer import Transformer as Transformer
 from heedful.models.transformer import sinusoids as sinusoids

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.entries import Entries, ModelPart
 from heedful.errors import HeedfulError
-from heedful.models.encoders import Deletions, Encoder, Encoding, Readout, Window, without_padding
+from heedful.models.encoders import Changed, Deletions, Encoder, Encoding, Readout, without_padding
 
 ENTRIES = Entries(ModelPart)
 
@@ -46,20 +48,17 @@ class Convolutions(Encoder):
         columns = first.columns(without_padding(encoding.x, lengths))
         reach = first.reach * len(self.stack)
 
-        def delete(examples: Tensor, positions: Tensor) -> Window:
+        def changed(examples: Tensor, positions: Tensor) -> Iterator[Changed]:
             inner = _around(positions, lengths[examples], reach)
             outer = _around(positions, lengths[examples], 2 * reach)
             states = first.join(columns, examples, outer)
             for layer in later:
                 states = layer(states * (outer >= 0)[..., None])
-            return Window(
-                (positions - reach).clamp_min(0),
-                torch.minimum(positions + reach + 1, lengths[examples]),
-                inner,
-                readout(states[:, reach : states.shape[1] - reach]),
-            )
+            readouts = readout(states[:, reach : states.shape[1] - reach])
+            rows = torch.arange(len(positions), device=positions.device)
+            yield Changed(rows, inner.t(), readouts.transpose(0, 1))
 
-        return Deletions(readout(encoding.states), delete, width=4 * reach)
+        return Deletions(readout(encoding.states), changed, width=4 * reach)
 
     def hidden_for(self, width: int) -> int | None:
         """Equally many channels of each kernel."""

@@ -8,7 +8,7 @@ at all, serrano2019), and the wrappers that add a token's own embedding to its s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise, starmap
 from typing import Any
@@ -40,33 +40,26 @@ class Readout:
 
 
 @dataclass(frozen=True)
-class Window:
-    """The readouts that change when one token is deleted, for `m` deletions.
+class Changed:
+    """Readouts that some of the deletions changed, `rows` of them: those that stand at the
+    positions `index` of the original text (-1 where there is none)."""
 
-    Everything in `[low, high)` (positions of the original text) is replaced by readouts that stand
-    at the original positions `index` (-1 where there is none). Outside the window they are
-    unchanged. `readouts` come in any order; where they are not already in place, `row` says which
-    belongs where.
-    """
-
-    low: Int[Tensor, " m"]
-    high: Int[Tensor, " m"]
-    index: Int[Tensor, "m w"]
-    readouts: Float[Tensor, "*r f"]
-    row: Int[Tensor, "m w"] | None = None
-
-    def placed(self, rows: Float[Tensor, "*r _k"]) -> Float[Tensor, "m w _k"]:
-        """Values computed from the readouts, one by one, at the positions `index`."""
-        return rows if self.row is None else rows[self.row]
+    rows: Int[Tensor, " n"]
+    index: Int[Tensor, "w n"]
+    readouts: Float[Tensor, "w n f"]
 
 
 @dataclass(frozen=True)
 class Deletions:
-    """The readouts of whole texts, and `window(examples[m], positions[m])` for deletions. Each
-    deletion makes at most `width` states; None stands for as many as the text has."""
+    """The readouts of whole texts, and `changed(examples[m], positions[m])`: piece by piece, what
+    deletions change in them.
+
+    A position comes up once for a deletion. Between the first and the last that do, and the
+    deleted one, there is nothing else; outside readouts are unchanged. Each deletion makes at most
+    `width` states at a time; None stands for as many as the text has."""
 
     readouts: Float[Tensor, "b t f"]
-    window: Callable[[Tensor, Tensor], Window]
+    changed: Callable[[Tensor, Tensor], Iterator[Changed]]
     width: int | None = None
 
 
@@ -95,6 +88,11 @@ class Encoder(nn.Module, ABC):
         self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
         """Prepare once what all deletions share."""
+
+    @property
+    def walks(self) -> bool:
+        """Whether it takes a step for each token, in deletions too."""
+        return self.directions > 0
 
     def hidden_for(self, width: int) -> int | None:
         """The `hidden` (the width of one direction) that makes states this wide; None if none
@@ -130,12 +128,7 @@ class Tokenwise(Encoder):
     def deletions(
         self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
-        def delete(examples: Tensor, positions: Tensor) -> Window:
-            none = positions.new_empty((len(positions), 0))
-            empty = encoding.x.new_empty((*none.shape, len(readout.bias)))
-            return Window(positions, positions + 1, none, empty)
-
-        return Deletions(readout(encoding.states), delete, width=1)
+        return Deletions(readout(encoding.states), lambda *_: iter(()), width=1)
 
 
 @ENTRIES.entry(
@@ -184,6 +177,10 @@ class Wrapped(Encoder):
         super().__init__()
         self.inner: Encoder = inner
 
+    @property
+    def walks(self) -> bool:
+        return self.inner.walks
+
     @abstractmethod
     def join(self, states: Float[Tensor, "b t s"], x: Float[Tensor, "b t e"]) -> Tensor:
         """A state and the embedding of the same token as one state."""
@@ -205,12 +202,12 @@ class Wrapped(Encoder):
         inner = self.inner.deletions(encoding.cache, lengths, ours)
         own = nn.functional.linear(without_padding(encoding.x, lengths), weight)
 
-        def delete(examples: Tensor, positions: Tensor) -> Window:
-            window = inner.window(examples, positions)
-            there = own[examples[:, None], window.index.clamp_min(0)]
-            return replace(window, readouts=window.placed(window.readouts) + there, row=None)
+        def changed(examples: Tensor, positions: Tensor) -> Iterator[Changed]:
+            for piece in inner.changed(examples, positions):
+                there = own[examples[piece.rows], piece.index.clamp_min(0)]
+                yield replace(piece, readouts=piece.readouts + there)
 
-        return Deletions(inner.readouts + own, delete, inner.width)
+        return Deletions(inner.readouts + own, changed, inner.width)
 
 
 @ENTRIES.entry(

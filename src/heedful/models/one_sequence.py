@@ -20,17 +20,21 @@ from torch import Tensor, nn
 from heedful.entries import Entries, ModelFamily
 from heedful.models.attention import TokenAttention
 from heedful.models.build import check_parts, make_attention, make_embedding, make_encoder, outputs
-from heedful.models.encoders import Encoder, Encoding, Readout, Window
+from heedful.models.encoders import Changed, Encoder, Encoding, Readout
 from heedful.models.family import OneQuery, keep_again, linear_token_logits
 from heedful.models.weightings import SOFTMAX, Weighting
 from heedful.specs import ModelSpec
-from heedful.types import Batch, Deleted, Edits, Keep, SiteSpec, TokenLogits, Trace
+from heedful.types import Batch, Deleted, Edits, Keep, SiteSpec, Text, TokenLogits, Trace
 
 ENTRIES = Entries(ModelFamily)
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
 _STATES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}
 """Numbers; bounds the memory of deletions. A card is slow at many small steps."""
+_FEW = {"cpu": {True: 1 << 10, False: 0}, "cuda": {True: 1 << 13, False: 1 << 12}}
+"""Tokens, by device and by whether the encoder walks: where texts and all their deletions have no
+more, the encoder reads them anew as one padded batch. That is more arithmetic in fewer calls, and
+a call costs more than the arithmetic of a short text, most of all on a card."""
 
 
 @ENTRIES.entry("one text, one attention, a linear decoder", name="one_sequence", paper="jain2019")
@@ -81,18 +85,38 @@ class OneSequence(OneQuery):
         if self.attention.weighting.power is None:
             return super().leave_one_out_logits(batch)
         text = batch.texts["a"]
+        rows, width = text.tokens.shape
+        if rows * width * width <= _FEW[text.tokens.device.type][self.encoder.walks]:
+            return self._anew(text)
         encoding = trace.encoding if trace else None
         encoding = encoding or self.encoder(self.embedding(text.tokens), text.lengths)
         deletions = self.encoder.deletions(encoding, text.lengths, self._readout())
         base = Base(*self._read(deletions.readouts), text.mask, self.attention.weighting)
         out = torch.full_like(base.values, float("nan"), dtype=torch.float64)
         for examples, positions in self._deletions(text.mask, deletions.width):
-            window = deletions.window(examples, positions)
-            scores, values = self._read(window.readouts)
-            scores, values = window.placed(scores[..., None])[..., 0], window.placed(values)
-            out[examples, positions] = logits_without(base, examples, window, scores, values)
+            less = Less(base, examples, positions)
+            for piece in deletions.changed(examples, positions):
+                less.add(piece, *self._read(piece.readouts))
+            out[examples, positions] = less.logits
         bias = self.decoder.bias.double()
         return Deleted(base.logits + bias, out + bias)
+
+    def _anew(self, text: Text) -> Deleted:
+        """One batch of the whole texts and of all that are shorter."""
+        examples, positions = text.mask.nonzero(as_tuple=True)
+        rows, width = text.tokens.shape
+        places = torch.arange(width, device=examples.device)
+        every = torch.cat([torch.arange(rows, device=examples.device), examples])
+        gone = torch.cat([torch.full_like(every[:rows], width), positions])  # nothing in whole ones
+        index = (places + (places >= gone[:, None])).clamp_max(width - 1)
+        lengths = text.lengths[every] - (gone < width).long()
+        mask = text.mask[every[:, None], index] & (places < lengths[:, None])
+        states = self.encoder(self.embedding(text.tokens)[every[:, None], index], lengths).states
+        read = self._read(self._readout()(states))
+        logits = Base(*read, mask, self.attention.weighting).logits + self.decoder.bias.double()
+        less = logits.new_full((rows, width, logits.shape[-1]), float("nan"))
+        less[examples, positions] = logits[rows:]
+        return Deleted(logits[:rows], less)
 
     def _readout(self) -> Readout:
         """Attention's linear part and the decoder, in one product."""
@@ -129,13 +153,14 @@ class Base:
     @cached_property
     def top(self) -> Float[Tensor, " b"]:
         """What powers are taken against: the largest score; for gates 0, which changes nothing."""
-        largest = _unseen(self.scores, self.mask).amax(-1)
+        lowest = torch.finfo(torch.float64).min  # of a text without tokens
+        largest = _unseen(self.scores, self.mask).amax(-1).clamp_min(lowest)
         return largest if self.weighting.normalised else torch.zeros_like(largest)
 
     @cached_property
     def sums(self) -> tuple[Float[Tensor, "b s c1"], Float[Tensor, "b s c1"]]:
         """Before and from each position on: Σ power · (value, 1)."""
-        powers = self.powers(_unseen(self.scores, self.mask), self.top)[..., None]
+        powers = self.powers(_unseen(self.scores, self.mask), self.top[:, None])[..., None]
         terms = torch.cat([powers * self.values, powers], -1)
         zero = terms.new_zeros(terms.shape[0], 1, terms.shape[2])
         before = torch.cat([zero, terms.cumsum(1)], 1)
@@ -147,12 +172,10 @@ class Base:
         """Logits of the whole texts, less the bias."""
         return self.mixed(self.sums[0][:, -1])
 
-    def powers(
-        self, scores: Float[Tensor, "n w"], top: Float[Tensor, " n"]
-    ) -> Float[Tensor, "n w"]:
+    def powers(self, scores: Float[Tensor, "*n"], top: Float[Tensor, ...]) -> Float[Tensor, "*n"]:
         """A token's weight before anything is divided; 0 where a score is −∞."""
         assert self.weighting.power is not None
-        return self.weighting.power(scores - top[:, None])
+        return self.weighting.power(scores - top)
 
     def mixed(self, sums: Float[Tensor, "n c1"]) -> Float[Tensor, "n c"]:
         """Σ power · value, for a softmax over Σ power."""
@@ -161,25 +184,41 @@ class Base:
         return sums[..., :-1] / sums[..., -1:].clamp_min(torch.finfo(sums.dtype).tiny)
 
 
-def logits_without(
-    base: Base,
-    examples: Int[Tensor, " m"],
-    window: Window,
-    scores: Float[Tensor, "m w"],
-    values: Float[Tensor, "m w c"],
-) -> Float[Tensor, "m c"]:
-    """Logits less the bias; a text that loses its only token keeps a zero context."""
-    real = base.mask[examples[:, None], window.index.clamp_min(0)] & (window.index >= 0)
-    scores = _unseen(scores, real)
-    top = base.top[examples]
-    if base.weighting.normalised and scores.shape[1]:
-        top = torch.maximum(top, scores.amax(-1))
-    powers = base.powers(scores, top)[..., None]
-    inside = torch.cat([powers * values, powers], -1).sum(1)
-    before, after = base.sums
-    outside = before[examples, window.low] + after[examples, window.high]
-    total = inside + (base.top[examples] - top).exp()[:, None] * outside
-    return base.mixed(total)
+class Less:
+    """The logits of texts without a token each, from the pieces that its deletion changed."""
+
+    def __init__(self, base: Base, examples: Int[Tensor, " m"], positions: Int[Tensor, " m"]):
+        self.base, self.examples, self.positions = base, examples, positions
+        self.low, self.high = positions, positions + 1  # what is not as it was
+        self.top = base.top[examples]
+        self.sums = torch.zeros_like(base.sums[0][examples, 0])
+
+    def add(
+        self, piece: Changed, scores: Float[Tensor, "w n"], values: Float[Tensor, "w n c"]
+    ) -> None:
+        """Join tokens that stand elsewhere than those of the pieces before."""
+        rows, index = piece.rows, piece.index
+        there = index >= 0
+        real = self.base.mask[self.examples[rows], index.clamp_min(0)] & there
+        scores = _unseen(scores, real)
+        top = before = self.top[rows]
+        if self.base.weighting.normalised:
+            top = torch.maximum(top, scores.amax(0))
+        powers = self.base.powers(scores, top)[..., None]
+        inside = torch.cat([powers * values, powers], -1).sum(0)
+        self.sums[rows] = self.sums[rows] * (before - top).exp()[:, None] + inside
+        self.top[rows] = top
+        first = torch.where(there, index, self.positions[rows]).amin(0)
+        self.low = self.low.index_put((rows,), torch.minimum(self.low[rows], first))
+        self.high = self.high.index_put((rows,), torch.maximum(self.high[rows], index.amax(0) + 1))
+
+    @property
+    def logits(self) -> Float[Tensor, "m c"]:
+        """Less the bias; a text that loses its only token keeps a zero context."""
+        before, after = self.base.sums
+        outside = before[self.examples, self.low] + after[self.examples, self.high]
+        shrunk = (self.base.top[self.examples] - self.top).exp()[:, None]
+        return self.base.mixed(self.sums + shrunk * outside)
 
 
 def _unseen(scores: Tensor, mask: Tensor) -> Tensor:

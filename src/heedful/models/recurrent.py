@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,22 +14,60 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from heedful.entries import Entries, ModelPart
 from heedful.models.encoders import (
+    Changed,
     Deletions,
     Encoder,
     Encoding,
     Readout,
-    Window,
     without_padding,
 )
-from heedful.models.lstm_steps import Direction, FirstLayer, lstm_step, scan_layer
+from heedful.models.walks import (
+    BLOCK,
+    Carried,
+    Reading,
+    Walks,
+    gru_readings,
+    lstm_inputs,
+    lstm_readings,
+    lstm_walk,
+)
 
 ENTRIES = Entries(ModelPart)
+
+
+def run_layer(
+    layer: nn.LSTM | nn.GRU, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
+) -> Float[Tensor, "b t d"]:
+    """The states of an `nn.LSTM` or `nn.GRU` over texts of these lengths; zeros in padding."""
+    return run_packed(layer, x, lengths) if x.is_cuda else _run_padded(layer, x, lengths)
+
+
+def _run_padded(layer: nn.LSTM | nn.GRU, x: Tensor, lengths: Tensor) -> Tensor:
+    """Each direction by itself from each text's own first token, so that padding comes after all
+    that counts. On a CPU padded layers are several times faster than packed ones, most of all
+    backwards."""
+    rows, places = torch.arange(len(x))[:, None], torch.arange(x.shape[1])
+    mirrored = torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+    zero = x.new_zeros(1, len(x), layer.hidden_size)
+    start: Any = (zero, zero) if isinstance(layer, nn.LSTM) else zero
+    run: Any = torch.lstm if isinstance(layer, nn.LSTM) else torch.gru
+    parts: list[Tensor] = []
+    for weights in layer.all_weights:  # of each direction
+        back = len(parts) == 1
+        given = _taken(x, (rows * x.shape[1] + mirrored).t()) if back else x.transpose(0, 1)
+        states = run(given, start, weights, True, 1, 0.0, layer.training, False, False)[0]
+        parts.append(_taken(states, mirrored * len(x) + rows) if back else states.transpose(0, 1))
+    return without_padding(torch.cat(parts, -1), lengths)
+
+
+def _taken(x: Float[Tensor, "a b e"], rows: Int[Tensor, "c d"]) -> Float[Tensor, "c d e"]:
+    return x.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, -1)
 
 
 def run_packed(
     layer: nn.Module, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
 ) -> Float[Tensor, "b t d"]:
-    """The states of an `nn.LSTM` or `nn.GRU` over texts of these lengths; zeros in padding."""
+    """The same by a packed layer."""
     return run_packed_from(layer, x, lengths)[0]
 
 
@@ -72,8 +111,59 @@ def _layers(
     )
 
 
-class Recurrent(Encoder):
-    """One `nn.LSTM` per layer, so that a deletion can enter after the first."""
+class Layered(Encoder):
+    """A layer after the other, so that deletions can walk on in the first."""
+
+    stack: nn.ModuleList
+
+    @abstractmethod
+    def layer(self, layer: Any, x: Tensor, lengths: Tensor) -> Float[Tensor, "b t d"]:
+        """The states of a layer; zeros in padding."""
+
+    @abstractmethod
+    def readings(
+        self, layer: nn.Module, x: Tensor, states: Tensor, lengths: Tensor
+    ) -> list[Reading]:
+        """How a layer with these states reads on, without gradients."""
+
+    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
+        return Encoding(self._run(x, lengths, 0), x)
+
+    def deletions(
+        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
+    ) -> Deletions:
+        """The first layer walks on from where the token is gone; further layers see every input
+        changed and run in full."""
+        layer, *later = self.stack
+        states = self.layer(layer, encoding.x, lengths) if later else encoding.states
+        readings = self.readings(layer, encoding.x, states, lengths)
+        walks = Walks(readings, lengths, None if later else readout)
+        if not later:  # a walk holds inputs, states and readouts of a block
+            return Deletions(readout(states), walks.changed, width=4 * BLOCK)
+
+        def changed(examples: Tensor, positions: Tensor) -> Iterator[Changed]:
+            rows = torch.arange(len(positions), device=positions.device)
+            places = torch.arange(states.shape[1] - 1, device=positions.device)
+            index = places + (places >= positions[:, None])
+            shorter = states[examples[:, None], index]
+            for piece in walks.changed(examples, positions):
+                there = piece.index >= 0
+                place = piece.index - (piece.index > positions[piece.rows]).long()
+                shorter[piece.rows.expand_as(place)[there], place[there]] = piece.readouts[there]
+            found = self._run(shorter, lengths[examples] - 1, 1)
+            index = torch.where(index < lengths[examples, None], index, -1)
+            yield Changed(rows, index.t(), readout(found).transpose(0, 1))
+
+        return Deletions(readout(encoding.states), changed)
+
+    def _run(self, x: Tensor, lengths: Tensor, start: int) -> Tensor:
+        for layer in list(self.stack)[start:]:
+            x = self.layer(layer, x, lengths)
+        return x
+
+
+class Recurrent(Layered):
+    """One `nn.LSTM` per layer."""
 
     def __init__(self, embedding: int, layers: int, hidden: int, bidirectional: bool) -> None:
         super().__init__()
@@ -81,74 +171,19 @@ class Recurrent(Encoder):
         self.size = hidden * self.directions
         self.stack = _layers(nn.LSTM, embedding, self.size, layers, self.directions)
 
-    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
-        if x.is_cuda:
-            return Encoding(self._run(x, lengths, 0), x)
-        first = scan_layer(self.stack[0], x, lengths)
-        return Encoding(self._run(_joined(first), lengths, 1), x, first)
+    def layer(self, layer: Any, x: Tensor, lengths: Tensor) -> Tensor:
+        return run_layer(layer, x, lengths)
 
-    def deletions(
-        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
-    ) -> Deletions:
-        """The first layer starts from cached states on both sides of the deleted token;
-        further layers see every input changed and run in full."""
-        alone = len(self.stack) == 1
-        directions = encoding.cache or scan_layer(self.stack[0], encoding.x, lengths)
-        first = FirstLayer(directions, lengths, readout if alone else None)
-
-        def delete(examples: Tensor, positions: Tensor) -> Window:
-            window = first.delete(examples, positions)
-            if alone:
-                return window
-            states = self._run(window.placed(window.readouts), lengths[examples] - 1, 1)
-            return replace(window, readouts=readout(states), row=None)
-
-        return Deletions(readout(self._run(_joined(directions), lengths, 1)), delete)
-
-    def _run(self, x: Tensor, lengths: Tensor, start: int) -> Tensor:
-        for layer in list(self.stack)[start:]:
-            packed = x.is_cuda
-            x = run_packed(layer, x, lengths) if packed else _joined(scan_layer(layer, x, lengths))
-        return x
-
-
-def _joined(directions: tuple[Direction, ...]) -> Tensor:
-    return torch.cat([side.states for side in directions], -1).transpose(0, 1)
-
-
-class _Rerun(Encoder):
-    """Layers after which every state may have seen every token: deletions run them all again."""
-
-    stack: nn.ModuleList
-
-    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
-        return Encoding(self._run(x, lengths), x)
-
-    def deletions(
-        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
-    ) -> Deletions:
-        def delete(examples: Tensor, positions: Tensor) -> Window:
-            places = torch.arange(encoding.x.shape[1] - 1, device=positions.device)
-            index = places + (places >= positions[:, None])
-            states = self._run(encoding.x[examples[:, None], index], lengths[examples] - 1)
-            index = torch.where(index < lengths[examples, None], index, -1)
-            return Window(torch.zeros_like(positions), lengths[examples], index, readout(states))
-
-        return Deletions(readout(encoding.states), delete)
-
-    @abstractmethod
-    def layer(self, layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor: ...
-
-    def _run(self, x: Tensor, lengths: Tensor) -> Tensor:
-        for layer in self.stack:
-            x = self.layer(layer, x, lengths)
-        return x
+    def readings(
+        self, layer: nn.Module, x: Tensor, states: Tensor, lengths: Tensor
+    ) -> list[Reading]:
+        return lstm_readings(layer, x, states, lengths)
 
 
 @ENTRIES.entry(
     "bidirectional GRU, 50 per direction, one to three layers", name="bigru", paper="serrano2019"
 )
-class Gru(_Rerun):
+class Gru(Layered):
     """One `nn.GRU` per layer, of two directions (serrano2019: 50 each)."""
 
     directions = 2
@@ -158,8 +193,13 @@ class Gru(_Rerun):
         self.size = 2 * (hidden or GRU_HIDDEN)
         self.stack = _layers(nn.GRU, embedding, self.size, layers, 2)
 
-    def layer(self, layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
-        return run_packed(layer, x, lengths)
+    def layer(self, layer: Any, x: Tensor, lengths: Tensor) -> Tensor:
+        return run_layer(layer, x, lengths)
+
+    def readings(
+        self, layer: nn.Module, x: Tensor, states: Tensor, lengths: Tensor
+    ) -> list[Reading]:
+        return gru_readings(layer, x, states, lengths)
 
 
 @ENTRIES.entry(
@@ -168,7 +208,7 @@ class Gru(_Rerun):
     paper="mohankumar2020",
     citation=("Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"),
 )
-class Orthogonal(_Rerun):
+class Orthogonal(Layered):
     """mohankumar2020's LSTM: every state is made orthogonal to the mean of the earlier ones before
     it is handed on, so that states cannot lie in a narrow cone. The weights are those of
     left-to-right `nn.LSTM` layers. The paper has one layer; where there are more, each is made
@@ -183,6 +223,20 @@ class Orthogonal(_Rerun):
 
     def layer(self, layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
         return without_padding(_walk(layer, x), lengths)
+
+    def readings(
+        self, layer: nn.Module, x: Tensor, states: Tensor, lengths: Tensor
+    ) -> list[Reading]:
+        """The sum of the earlier states is carried too, so a walk hardly ever ends early."""
+        inputs, recurrent = lstm_inputs(layer, x)
+        step = partial(_orthogonal_walk, recurrent=recurrent * 2)
+        carried: Carried = tuple(states.new_zeros(3, *states[:, 0].shape))
+        passed = []
+        for given in inputs:
+            carried = step(given.clone(), carried)
+            passed.append(carried)
+        whole = tuple(torch.stack(part) for part in zip(*passed, strict=True))
+        return [Reading(inputs, whole, step, unit=2.0)]
 
 
 def _walk(layer: nn.Module, x: Float[Tensor, "b t e"]) -> Float[Tensor, "b t d"]:
@@ -199,6 +253,23 @@ def _walk(layer: nn.Module, x: Float[Tensor, "b t e"]) -> Float[Tensor, "b t d"]
         total = total + h
         states.append(h)
     return torch.stack(states, 1)
+
+
+def lstm_step(
+    gates: Float[Tensor, "b g"], c: Float[Tensor, "b h"]
+) -> tuple[Float[Tensor, "b h"], Float[Tensor, "b h"]]:
+    """State and cell after one step, from gates in PyTorch's order."""
+    enter, forget, candidate, leave = gates.chunk(4, -1)
+    c = forget.sigmoid() * c + enter.sigmoid() * candidate.tanh()
+    return leave.sigmoid() * c.tanh(), c
+
+
+def _orthogonal_walk(inputs: Tensor, carried: Carried, recurrent: Tensor) -> Carried:
+    """From half the state, twice the cell and half the sum of the states to the same."""
+    h, c, total = carried
+    h, c = lstm_walk(inputs, (h, c), recurrent)
+    h = _orthogonal(h, total)
+    return h, c, total + h
 
 
 def _orthogonal(h: Float[Tensor, "b d"], total: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:

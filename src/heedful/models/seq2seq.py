@@ -24,8 +24,7 @@ from heedful.models.build import make_embedding
 from heedful.models.encoders import Encoder, Encoding
 from heedful.models.family import edited, requested, visible
 from heedful.models.generation import TargetWords, Writer, target_trace
-from heedful.models.lstm_steps import lstm_step
-from heedful.models.recurrent import Recurrent, last_states
+from heedful.models.recurrent import Recurrent, last_states, lstm_step
 from heedful.models.weightings import masked_softmax
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Keep, SiteSpec, Trace
