@@ -16,6 +16,7 @@ from tiny import tiny_model, tiny_split
 PARAMS: dict[str, dict[str, Any]] = {
     "extracted": {"epochs": 30},
     "input_reduction": {"limit": 3},
+    "fragility": {"limit": 3, "steps": 2, "swaps": 2},
     "adversarial": {"search_steps": 25, "search_candidates": 2, "k": 2},
     "substitution": {"resamples": 20},
     "guides": {"resamples": 20},

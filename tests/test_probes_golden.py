@@ -21,6 +21,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "seeds": {"count": 3},
     "frontier": {"weights": (0.0, 1.0), "labels": (1.0,)},
     "score": {"resamples": 25},
+    "fragility": {"steps": 2, "swaps": 2},
 }
 
 # probe: (version, digest for two classes, digest for three)
@@ -44,6 +45,7 @@ GOLDEN = {
     "parts_of_speech": (1, "b2e2461fbddbbb10", "694bb894e15167b8"),
     "extracted": (1, "614301f76b695996", "96e72433b03f92c0"),
     "input_reduction": (1, "ea6370f87b1dac67", "a4e7e5091518fb21"),
+    "fragility": (1, "2b418288ce8c6707", "04dd2a95328695c8"),
 }
 
 

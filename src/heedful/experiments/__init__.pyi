@@ -45,6 +45,14 @@ from heedful.experiments.faithfulness import counts_of as counts_of
 from heedful.experiments.faithfulness import curves_of as curves_of
 from heedful.experiments.faithfulness import faithfulness as faithfulness
 from heedful.experiments.faithfulness import ranking as ranking
+from heedful.experiments.fragility import EXPLAINED as EXPLAINED
+from heedful.experiments.fragility import Bounds as Bounds
+from heedful.experiments.fragility import attacked as attacked
+from heedful.experiments.fragility import compared as compared
+from heedful.experiments.fragility import explained_at as explained_at
+from heedful.experiments.fragility import neighbours as neighbours
+from heedful.experiments.fragility import slope_of_share as slope_of_share
+from heedful.experiments.fragility import swapped as swapped
 from heedful.experiments.guides import MLP as MLP
 from heedful.experiments.head_ablation import ABLATIONS as ABLATIONS
 from heedful.experiments.head_ablation import HeadMeans as HeadMeans

@@ -35,5 +35,6 @@ PROBES = OpenRegistry(
         "parts_of_speech": "heedful.experiments.parts_of_speech",
         "extracted": "heedful.experiments.rationale_extraction",
         "input_reduction": "heedful.experiments.input_reduction",
+        "fragility": "heedful.experiments.fragility",
     },
 )

@@ -26,6 +26,7 @@ _PLACES = """
     bars.conicity
     bars.parts_of_speech
     robustness.input_reduction
+    robustness.fragility
     curves.token_curves
     curves.token_examples
 """
