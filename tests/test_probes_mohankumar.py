@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -160,6 +161,59 @@ def test_what_is_installed_chooses_no_tagger(monkeypatch: pytest.MonkeyPatch) ->
     assert tagger("lexicon").tags == ()
     with pytest.raises(HeedfulError, match="de_other, en_small, lexicon"):
         tagger("auto")
+
+
+def conllu(path: Path, *sentences: list[tuple[str, str]]) -> str:
+    rows = []
+    for words in sentences:
+        for n, (word, tag) in enumerate(words, 1):
+            rows.append(f"{n}\t{word}\t_\t{tag}\t_\t_\t{n - 1}\t_\t_\t_")
+        rows.append("")
+    path.write_text("\n".join(rows), encoding="utf8")
+    return str(path)
+
+
+def test_tags_come_from_a_file(tmp_path: Path) -> None:
+    """The first text as two sentences of the file, its tokens cut otherwise; a sentence that holds
+    the second text and more does not count, and an unknown tag is X."""
+    split = worded()
+    first, second = (split.surface(n) for n in (0, 1))
+    tagged = [(word, "NOUN" if n else "foo") for n, word in enumerate(first)]
+    joined = [tagged[3], ("".join(first[4:6]), "VERB"), *tagged[6:]]
+    longer = [("And", "CCONJ"), *((word, "ADJ") for word in second)]
+    path = conllu(tmp_path / "tags.conllu", longer, tagged[:3], joined)
+    findings = find("parts_of_speech", tiny_model(double=True), split, tagger=path)
+    found = table(findings, split)
+    row = found.loc[split.ids[0]]
+    shares = {tag: row[f"share:{tag}"] for tag in TAGS if row[f"share:{tag}"]}
+    size = len(first)
+    assert shares == pytest.approx({"X": 1 / size, "VERB": 2 / size, "NOUN": 1 - 3 / size})
+    assert row[[f"mass:{tag}" for tag in TAGS]].sum() == pytest.approx(1)
+    assert found.loc[list(split.ids[1:])].isna().all(axis=None)
+    assert findings.notes["tagger"] == "tags.conllu"
+    assert findings.notes["untagged"] == f"{len(split) - 1} of {len(split)} texts"
+
+
+def test_files_without_the_texts_or_without_tags_are_refused(tmp_path: Path) -> None:
+    model, split = tiny_model(double=True), worded()
+    other = conllu(tmp_path / "other.conllu", [("nothing", "PRON")])
+    with pytest.raises(HeedfulError, match=r"no text under study is in other\.conllu"):
+        find("parts_of_speech", model, split, tagger=other)
+    bare = conllu(tmp_path / "bare.conllu", [(word, "_") for word in split.surface(0)])
+    with pytest.raises(HeedfulError, match="no universal part of speech"):
+        find("parts_of_speech", model, split, tagger=bare)
+    with pytest.raises(HeedfulError, match=r"missing\.conllu"):
+        find("parts_of_speech", model, split, tagger=str(tmp_path / "missing.conllu"))
+
+
+def test_a_result_is_named_by_what_is_in_the_file(tmp_path: Path) -> None:
+    model: Any = SimpleNamespace(key="model-1", source={"corpus": "corpus-1"}.get)
+    found = []
+    for tag in ("NOUN", "VERB"):
+        path = conllu(tmp_path / "tags.conllu", [("film", tag)])
+        spec = ProbeSpec("parts_of_speech", {"tagger": path})
+        found.append(probe_facts(model, spec, Reading(0), {})["depends"])
+    assert found[0] != found[1]
 
 
 def test_an_unfit_tagger_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

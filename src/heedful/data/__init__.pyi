@@ -3,6 +3,7 @@ from heedful.data.conll2012 import Part as Part
 from heedful.data.conll2012 import load_conll2012 as load_conll2012
 from heedful.data.conll2012 import read_conll2012 as read_conll2012
 from heedful.data.conllu import Sentence as Sentence
+from heedful.data.conllu import TaggedText as TaggedText
 from heedful.data.conllu import heads_by_id as heads_by_id
 from heedful.data.conllu import load_conllu as load_conllu
 from heedful.data.conllu import read_conllu as read_conllu

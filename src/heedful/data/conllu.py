@@ -1,4 +1,4 @@
-"""Sentences with dependency arcs from CoNLL-U files, and the texts of a corpus among them."""
+"""Sentences with tags and arcs from CoNLL-U files, and the texts of a corpus among them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ _SKIPPED = re.compile(r"\d+[-.]\d+")  # words written together, and empty nodes
 @dataclass(frozen=True)
 class Sentence:
     """The words of a sentence and the head of each: words are numbered from 0, the root's head
-    is −1. `labels` are the relations to the heads; `glued` marks words that no blank follows."""
+    is −1. `labels` are the relations to the heads, `tags` the universal parts of speech; `glued`
+    marks words that no blank follows."""
 
     words: tuple[str, ...]
     heads: tuple[int, ...]
     labels: tuple[str, ...] = ()
     glued: tuple[bool, ...] = ()
     id: str = ""
+    tags: tuple[str, ...] = ()
 
 
 def load_conllu(path: Path) -> list[Sentence]:
@@ -72,8 +74,8 @@ def _sentence(name: str, rows: list[list[str]]) -> Sentence:
     if any(head >= len(rows) or head == word for word, head in enumerate(heads)):
         raise HeedfulError(f"a head in sentence {name!r} is no other word of it: fix the file.")
     glued = tuple("SpaceAfter=No" in row[9].split("|") for row in rows)
-    words, labels = (tuple(row[column] for row in rows) for column in (1, 7))
-    return Sentence(words, heads, labels, glued, name)
+    words, tags, labels = (tuple(row[column] for row in rows) for column in (1, 3, 7))
+    return Sentence(words, heads, labels, glued, name, tags)
 
 
 def heads_by_id(split: Split, sentences: Sequence[Sentence]) -> dict[str, NDArray[np.bool_]]:
@@ -91,6 +93,41 @@ def heads_by_id(split: Split, sentences: Sequence[Sentence]) -> dict[str, NDArra
             words = _word_numbers(split, i, sentence)
             found[name] = np.asarray(sentence.heads, dtype=np.int64)[words][:, None] == words
     return found
+
+
+class TaggedText:
+    """The words of all sentences in a row, with their tags: a text is known if it is one sentence
+    of the file or several that follow each other, but for blanks."""
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self.tags = [tag for sentence in sentences for tag in sentence.tags]
+        words = [_letters(word) for sentence in sentences for word in sentence.words]
+        self.letters = "".join(words)
+        sizes = np.array([len(word) for word in words], dtype=np.int64)
+        self.owner = np.repeat(np.arange(len(words)), sizes)
+        counts = np.cumsum([0, *(len(sentence.words) for sentence in sentences)])
+        self.edges = set(np.concatenate([[0], np.cumsum(sizes)])[counts].tolist())
+
+    def of(self, split: Split, index: int) -> list[str] | None:
+        """A tag for each real token of side a: that of the word in which it begins."""
+        text = split.text(index)
+        letters = _letters(text)
+        place = self._find(letters)
+        if place is None:
+            return None
+        starts = np.asarray(split.sides["a"].starts[index], dtype=np.int64)
+        before = np.cumsum([0] + [not character.isspace() for character in text])
+        places = np.minimum(place + before[starts], len(self.owner) - 1)
+        return [self.tags[word] for word in self.owner[places]]
+
+    def _find(self, letters: str) -> int | None:
+        """Where the letters stand from the start of a sentence to the end of one."""
+        place = self.letters.find(letters) if letters else -1
+        while place >= 0:
+            if place in self.edges and place + len(letters) in self.edges:
+                return place
+            place = self.letters.find(letters, place + 1)
+        return None
 
 
 def _letters(text: str) -> str:
