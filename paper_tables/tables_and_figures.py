@@ -260,6 +260,13 @@ PARTS = (
     ),
     Part(
         "vashishth2019",
+        "§4.1",
+        "averages over corpora that the text quotes",
+        ("averages",),
+        probes=("score", "substitution", "translation"),
+    ),
+    Part(
+        "vashishth2019",
         "Figure 2",
         "median change under shuffled weights, by the largest weight",
         figures=("permutation",),
@@ -330,7 +337,10 @@ PARTS = (
         "tutek2020",
         "Figure 1",
         "is a regularised model harder to imitate? Adversaries of both",
-        command="python -m tools.trials tutek2020-frontier",
+        figures=("imitation", "frontier"),
+        probes=("frontier", "seeds"),
+        command="heedful study tutek2020 --encoders bilstm --attention additive "
+        "--probes seeds,frontier",
         missing="its rows: hours of training",
     ),
     Part(

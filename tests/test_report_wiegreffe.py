@@ -146,3 +146,17 @@ def test_the_frontier_shows_every_kind_of_point() -> None:
     (group,) = figure.groups
     assert group.title == "SST" and "λ 0.001: JSD 0.60, TVD 0.09" in group.panels[0].says
     assert len(figure.spec()["datasets"]) >= 1
+
+
+def test_adversaries_of_two_models_share_a_panel() -> None:
+    """Of one model alone there is nothing to compare."""
+    assert FIGURES["imitation"].make(evidence()).groups == ()
+    one = together()
+    other = one.assign(model="regularised", mean=one["mean"] + 0.01)
+    both = SimpleNamespace(together=pd.concat([one, other], ignore_index=True))
+    figure = FIGURES["imitation"].make(both)
+    (group,) = figure.groups
+    assert [name for name, _ in group.legend][1] == "regularised"
+    (panel,) = group.panels
+    assert "λ 0.001 0.09 and 0.60" in panel.says and "λ 0.001 0.10 and 0.61" in panel.says
+    assert len(figure.spec()["datasets"]) >= 1

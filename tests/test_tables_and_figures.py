@@ -20,7 +20,7 @@ HERE = Path(__file__).parent.parent
 OF_REPORT = {
     "table1_corpora", "table5_corpora", "table1", "table2", "table3", "table4", "table6",
     "table2_gradient", "table2_leave_one_out", "uniform", "seeds", "guides", "frontier",
-    "decoders", "models",
+    "decoders", "models", "averages",
 }  # fmt: skip
 """What `readable` names its tables; its own tests see that it does."""
 
@@ -53,6 +53,7 @@ def test_what_a_part_names_is_there(part: Part) -> None:
     assert {*part.probes} <= {*PROBES}
     if part.paper in STUDIES and (part.tables or part.figures):
         asked = {p.name for s in STUDIES[part.paper].make().settings for p in s.probes}
+        asked |= {name for name in PROBES if name in part.command.partition("--probes ")[2]}
         needs = {name for figure in part.figures for name in FIGURES[figure].needs}
         assert {*part.probes, *needs} <= asked
     if part.command.startswith("python -m tools.trials"):

@@ -42,6 +42,7 @@ from heedful.report.audit_texts import heaviest as heaviest
 from heedful.report.audit_texts import texts as texts
 from heedful.report.audit_texts import window as window
 from heedful.report.audit_texts import word_map as word_map
+from heedful.report.averages import averages as averages
 from heedful.report.build import PAGE_FILE as PAGE_FILE
 from heedful.report.build import REPORT as REPORT
 from heedful.report.build import ReportFiles as ReportFiles
@@ -94,7 +95,6 @@ from heedful.report.figures.curves import by_weight as by_weight
 from heedful.report.figures.curves import curves as curves
 from heedful.report.figures.curves import stem as stem
 from heedful.report.figures.curves import typical as typical
-from heedful.report.figures.distributions import table_of as table_of
 from heedful.report.figures.dots import WIDTH as WIDTH
 from heedful.report.figures.dots import Picture as Picture
 from heedful.report.figures.dots import Row as Row
@@ -106,6 +106,7 @@ from heedful.report.figures.erasure import cells as cells
 from heedful.report.figures.erasure import compared as compared
 from heedful.report.figures.erasure import quantiles as quantiles
 from heedful.report.figures.erasure import removals as removals
+from heedful.report.figures.frontiers import table_of as table_of
 from heedful.report.figures.multiples import ANY as ANY
 from heedful.report.figures.multiples import class_legend as class_legend
 from heedful.report.figures.multiples import folded as folded

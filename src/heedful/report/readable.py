@@ -11,6 +11,10 @@ from typing import Any
 import pandas as pd
 
 from heedful.metrics import OVER_SEEDS
+from heedful.report.averages import CAPTION as AVERAGES_CAPTION
+from heedful.report.averages import PAPER as QUOTING
+from heedful.report.averages import TITLE as AVERAGES_TITLE
+from heedful.report.averages import averages
 from heedful.report.characteristics import SETTINGS_CAPTION, corpora_table, settings_table
 from heedful.report.evidence import Evidence, lines_of
 from heedful.report.formats import interval, number, with_sd
@@ -148,7 +152,10 @@ def _numbered(frame: pd.DataFrame, paper: str) -> list[Readable]:
         digits = 3 if _lines(frame, table)["metric"].str.startswith(FINE).any() else 1
         caption = CAPTIONS.get((paper, table), PER_CENT)
         tables.append(Readable(f"table{table}", title, caption, beside(frame, table, digits)))
-    return [*tables, Readable("decoders", "The two decoders", DECODERS, decoders(frame))]
+    tables.append(Readable("decoders", "The two decoders", DECODERS, decoders(frame)))
+    if paper == QUOTING:
+        tables.append(Readable("averages", AVERAGES_TITLE, AVERAGES_CAPTION, averages(frame)))
+    return tables
 
 
 SUBSET = "subset of the training data"

@@ -22,7 +22,8 @@ _PLACES = """
     curves.layers
     curves.deception
     distributions.seed_variance
-    distributions.frontier
+    frontiers.frontier
+    frontiers.imitation
     bars.conicity
     bars.parts_of_speech
     robustness.input_reduction
