@@ -71,3 +71,56 @@ def test_edits_are_kept_printed_and_shown() -> None:
     page = audit_page({"verdict": verdict, "facts": {"model": "tiny"}, "rows": rows})
     assert "Do explanations mark what people changed?" in page
     assert "Do explanations mark" not in audit_page({"verdict": nothing, "facts": {"model": "t"}})
+
+
+def paired(examples: int = 40) -> pd.DataFrame:
+    """Half of what words do is beyond single words; LRP names the pairs, attention does not."""
+    rows = rows_of(World(examples=examples))
+    one = rows[(rows["measure"] == "correct") & (rows["operator"] == "")]
+    random, parts = np.random.default_rng(1), [rows]
+    for operator, share in (("delete", 0.4), ("mask", 0.6)):
+        noise = 0.02 * random.normal(size=len(one))
+        known = {"operator": operator, "measure": "interaction_share", "explanation": ""}
+        parts.append(one.assign(**known, value=share + noise))
+        for name, mean in {"lrp": 0.5, "attention": -0.1}.items():
+            known |= {"measure": "interaction_captured", "explanation": name}
+            parts.append(one.assign(**known, value=mean + noise))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_interactions_are_means_over_perturbations_with_bounds() -> None:
+    rows = paired()
+    verdict = judge(rows)
+    found = verdict.interactions
+    by_text = rows[rows["measure"] == "interaction_share"].groupby("example")["value"].mean()
+    half = stats.t.ppf(0.95, len(by_text) - 1) * stats.sem(by_text)
+    mean = by_text.mean()
+    assert (found.share, found.low, found.high) == pytest.approx((mean, mean - half, mean + half))
+    assert [each.explanation for each in found.scores] == ["lrp", "attention"]
+    assert found.scores[1].high < 0 < found.scores[0].low and found.texts == 40
+    assert "single words miss 50% (50% to 50%) of what words do" in found.sentence
+    assert "attention puts first capture -0.10" in found.sentence
+    assert repr(Verdict.from_json(verdict.to_json()).interactions) == repr(found)
+    assert any(line.startswith("Pairs: single words miss 50%") for line in verdict.lines())
+    assert judge(rows_of(World(examples=40))).interactions.sentence == ""
+    words = ["not", "<b>good</b>", "film"]
+    documents = pd.DataFrame(
+        {"example": ["e0000"], "words": [words], "text": [" ".join(words)], "text_b": ""}
+    )
+    page = audit_page(
+        {
+            "verdict": verdict,
+            "facts": {"model": "tiny"},
+            "rows": rows,
+            "documents": documents,
+            "maps": pd.DataFrame(
+                {"example": ["e0000"], "explanation": "attention", "scores": [[0.2, 0.3, 0.5]]}
+            ),
+            "shown": pd.DataFrame(
+                [("e0000", "pairs", "delete", [0.0, 1.0, -0.5, 0.0, 2.0, 0.1])],
+                columns=["example", "kind", "name", "scores"],
+            ),
+        }
+    )
+    assert "What do pairs of words do?" in page
+    assert "<bdi>not</bdi> + <bdi>&lt;b&gt;good&lt;/b&gt;</bdi>" in page

@@ -74,7 +74,7 @@ _PLAUSIBLE: dict[str, tuple[str, ...]] = {
     ),
     "operators": ("delete,mask", "delete", "delete,delete", "zero,unk", "attention,delete", ","),
     "only": ("erasure", "plausibility", "interventions", "agreement", "erasure,erasure", "x", ""),
-    "extra": ("sanity", "infidelity", "null_space", "head_ablation", "counterfactuals", "x,x", "x"),
+    "extra": ("sanity", "infidelity", "null_space", "interactions", "counterfactuals", "x,x", "x"),
     "smallest": ("importance=0.5", "importance=-1", "use=nan", "x=1", "use", "=", "use=2"),
     "at_least": ("importance=0.5", "importance=x", "x=1", "importance=1e400", "="),
     "label_words": ("yes= good,no= bad", "a=b", "=", "a=b,a=c", "yes=good", "0= good,1= bad"),

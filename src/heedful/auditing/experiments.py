@@ -34,6 +34,7 @@ from heedful.experiments import (
     agreement,
     all_captured,
     all_subsets,
+    between_words,
     cumulative,
     curves_of,
     edit_flips,
@@ -52,6 +53,8 @@ from heedful.experiments import (
     importance_oracle,
     infidelity,
     inside_share,
+    interacting,
+    interactions_found,
     max_sensitivity,
     measured,
     moved_by_shift,
@@ -333,6 +336,22 @@ def removals(audit: AuditBatch) -> Iterator[Values]:
             found = unsigned_measures(removal, audit.maps, audit.spec.draws, audit.least)
             for name, values in found.items():
                 yield Values(values, name, operator)
+        if "interactions" in only and audit.role == "base":
+            yield from together(audit, removal)
+
+
+def together(audit: AuditBatch, removal: WordRemoval) -> Iterator[Values]:
+    """What pairs of words do beyond what each does alone, and which maps name such pairs."""
+    operator = str(removal.operator)
+    found, shares = interacting(removal, audit.spec.draws, audit.least)
+    yield Values(shares, operator=operator)
+    unknown = shares["interaction_share"].isnan()
+    named = {**audit.maps, **between_words(audit.forward)}
+    for name, captured in interactions_found(found, named).items():
+        values = {"interaction_captured": captured.masked_fill(unknown, torch.nan)}
+        yield Values(values, name, operator)
+    if audit.shown is not None and operator == audit.spec.operators[0]:
+        audit.shown.pairs(found, operator)
 
 
 def important_words(audit: AuditBatch, removal: WordRemoval) -> Generator[Values, None, Tensor]:

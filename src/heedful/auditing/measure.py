@@ -42,7 +42,7 @@ from heedful.types import Batch, Model
 from heedful.words import word_mask
 
 CHECKED_SHARE = 4  # one text in so many is measured on the randomised model too
-GROUPS_OF = {"removals": ERASING | {"eraser", "candidates"}}
+GROUPS_OF = {"removals": ERASING | {"eraser", "candidates", "interactions"}}
 """The groups that ask for an experiment, where it is not one of the same name."""
 GATED = "it needs weights that sum to 1, and this model has a gate."
 NOT_OF_GATES = {

@@ -57,7 +57,7 @@ class Measuring:
     )
     extra: str | Sequence[str] | None = keyword(
         "Also measure map_sanity, infidelity, eraser, candidates, counterfactuals, "
-        "input_reduction of explanations; null_space, head_ablation of heads."
+        "input_reduction, interactions of explanations; null_space, head_ablation of heads."
     )
     alpha: float | None = keyword("Significance level (the usual: 0.05).")
     min_effect: Mapping[str, float] = keyword(

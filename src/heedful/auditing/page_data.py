@@ -7,6 +7,7 @@ One list of numbers per text, kind and name:
     furthest  exact …      the attention furthest away that keeps the output, by word
     removed   an operator  the shares of words taken away at the points of a curve
     curve     a map        the explained probability at these points
+    pairs     an operator  two words and their interaction, of the pairs that interact most
     left      a map        1 for each word that keeps the prediction, with the others gone
 
 It is no part of `maps`: whoever looks for explanations there must not find an adversary.
@@ -26,7 +27,7 @@ from torch import Tensor
 
 from heedful.attributions import readout_weights, text_site, text_sites
 from heedful.auditing.spec import ATTENTION, BASELINES
-from heedful.experiments import MOST_LOGITS, Adversary, Curves, Reduced
+from heedful.experiments import MOST_LOGITS, Adversary, Curves, Interactions, Reduced
 from heedful.targets import Document
 from heedful.types import Batch, Keep, Model, SiteSpec, TokenLogits, Trace
 from heedful.words import to_words, word_mask
@@ -35,6 +36,7 @@ COLUMNS = ("example", "kind", "name", "scores")
 MOST_TEXTS = 1000
 """A page shows fewer, and of very many texts the rest would be paid for in disk."""
 OUTSIDE = 1e-9
+PAIRS = 5
 
 
 def nothing() -> pd.DataFrame:
@@ -88,6 +90,16 @@ class PageData:
 
     def left(self, found: Reduced, explanation: str) -> None:
         self._add("left", explanation, self._of_words(found.left.double()))
+
+    def pairs(self, found: Interactions, operator: str) -> None:
+        """The pairs with the largest interactions, the largest first."""
+        first, second = found.pairs
+        values = found.values[:, first, second]
+        order = values.abs().nan_to_num(-1).argsort(dim=-1, descending=True, stable=True)[:, :PAIRS]
+        columns = (found.words[:, first], found.words[:, second], values)
+        chosen = torch.stack([each.double().gather(1, order) for each in columns], -1)
+        known = chosen.isfinite().all(-1, keepdim=True)
+        self._add("pairs", operator, torch.where(known, chosen, torch.nan).flatten(1))
 
     def table(self) -> pd.DataFrame:
         return pd.DataFrame(self._parts, columns=list(COLUMNS))

@@ -13,6 +13,7 @@ from heedful.experiments import (
     ERASER_MEASURES,
     ERASURE_MEASURES,
     IMPORTANCE_MEASURES,
+    INTERACTION_MEASURES,
     PLAUSIBILITY_MEASURES,
     REDUCTION_MEASURES,
     SINK_MEASURES,
@@ -70,12 +71,13 @@ EXTRA = (
     "candidates",
     "counterfactuals",
     "input_reduction",
+    "interactions",
 )
 """What is measured on request: every map of a randomised model, linear programmes per head, the
 output without each head (Michel et al. 2019), every map against random sets of words and under
 noise (Yeh et al. 2019), by ERASER's own definitions (DeYoung et al. 2020), by other candidates for
-an unsigned measure, against the words that a revision changed (Kaushik et al. 2020), and how few
-words keep the prediction (Feng et al. 2018)."""
+an unsigned measure, against the words that a revision changed (Kaushik et al. 2020), how few words
+keep the prediction (Feng et al. 2018), and what pairs of words do beyond single ones."""
 RENAMED = {"exclusivity": "uniqueness", "health": "randomization_check", "sanity": "map_sanity"}
 """Earlier names of groups, accepted wherever a group is named."""
 ERASING = frozenset({"erasure", "importance"})
@@ -85,6 +87,7 @@ MAPPED = ERASING | {
     *("agreement", "plausibility", "map_sanity", "infidelity", "eraser", "candidates"),
     "counterfactuals",
     "input_reduction",
+    "interactions",
 }
 """What looks at the maps of all explanations."""
 
@@ -303,6 +306,7 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     "eraser": ERASER_MEASURES,
     "candidates": CANDIDATE_MEASURES,
     "counterfactuals": EDIT_MEASURES,
+    "interactions": INTERACTION_MEASURES,
     "input_reduction": REDUCTION_MEASURES,
     ALWAYS: SINK_MEASURES,
     SEEDS: _STABILITY,

@@ -204,7 +204,7 @@ class MeasureOptions:
     )
     extra: str | None = option(
         "Also measure map_sanity, infidelity, eraser, candidates, counterfactuals, "
-        "input_reduction of explanations; null_space, head_ablation of heads.",
+        "input_reduction, interactions of explanations; null_space, head_ablation of heads.",
         panel=MEASURED,
     )
     alpha: float | None = option("Significance level. [default: 0.05]", panel=DECIDED)

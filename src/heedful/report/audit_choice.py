@@ -15,6 +15,7 @@ from heedful.report.audit_properties import Scale, bar
 from heedful.report.charts import Charts
 from heedful.report.formats import (
     DASH,
+    bounds,
     clipped,
     of_texts,
     plain,
@@ -52,6 +53,7 @@ def checks(evidence: AuditEvidence) -> dict[str, Any]:
         "infidelity": infidelity(evidence),
         "eraser": eraser(evidence),
         "edits": edits(evidence),
+        "pairs": pairs(evidence),
         "reduced": reduced(evidence),
         "left": left(evidence),
     }
@@ -364,6 +366,21 @@ def left(evidence: AuditEvidence) -> list[dict[str, Any]]:
 
 def _of_words(words: Sequence[str], marks: Sequence[float]) -> str:
     return clipped(" ".join(word for word, mark in zip(words, marks, strict=False) if mark > 0))
+
+
+def pairs(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """The explanations by the pairs that they name, and how pairs are named beside products."""
+    return [
+        {
+            "name": _PAIRS.get(one.explanation, plain(one.explanation)),
+            "captured": shown(one.captured, 2),
+            "bounds": bounds(one.low, one.high),
+        }
+        for one in evidence.verdict.interactions.scores
+    ]
+
+
+_PAIRS = {"attention:between": "attention between the two", "adjacent": "nearness (baseline)"}
 
 
 def eraser(evidence: AuditEvidence) -> list[dict[str, str]]:

@@ -37,6 +37,7 @@ class Shown:
     cut: str
     context: str
     answer: str
+    pairs: tuple[tuple[str, str, str], ...] = ()
 
 
 def beside(evidence: AuditEvidence) -> str:
@@ -116,8 +117,22 @@ def _shown(
     said = clipped(asked(document), LONGEST_CONTEXT)
     told = _answered if said else _decided
     facts = (*told(evidence, name), *_agreeing(evidence.unit, tau, list(scores.values())))
-    wrong = _wrong(evidence, name)
-    return Shown(clipped(name), why, facts, wrong, drawn, cut, context_of(document), said)
+    wrong, together = _wrong(evidence, name), _pairs(evidence, name, words)
+    return Shown(clipped(name), why, facts, wrong, drawn, cut, context_of(document), said, together)
+
+
+def _pairs(
+    evidence: AuditEvidence, name: str, words: Sequence[str]
+) -> tuple[tuple[str, str, str], ...]:
+    """The pairs of words that interact most, and by how much, where that was measured."""
+    kept = evidence.shown[evidence.shown["kind"] == "pairs"]
+    found = kept.loc[kept["example"] == name, "scores"]
+    triples = np.reshape(listed(found.iloc[0]) if len(found) else [], (-1, 3))
+    return tuple(
+        (clipped(words[int(i)], LONGEST_WORD), clipped(words[int(j)], LONGEST_WORD), weight(value))
+        for i, j, value in triples
+        if np.isfinite(value) and value != 0 and max(i, j) < len(words)
+    )
 
 
 LONGEST_CONTEXT = 400

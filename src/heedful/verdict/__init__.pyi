@@ -32,6 +32,8 @@ from heedful.verdict.inference import sample as sample
 from heedful.verdict.inference import share_interval as share_interval
 from heedful.verdict.on_request import Edits as Edits
 from heedful.verdict.on_request import EditScore as EditScore
+from heedful.verdict.on_request import Interactions as Interactions
+from heedful.verdict.on_request import PairScore as PairScore
 from heedful.verdict.properties import EFFECTS as EFFECTS
 from heedful.verdict.properties import PROPERTIES as PROPERTIES
 from heedful.verdict.properties import QUESTIONS as QUESTIONS

@@ -2,6 +2,8 @@
 
 Edits: does each explanation mark the words that people changed to flip the label (kaushik2020)?
 Each is compared with the better of two baselines, on the same texts.
+
+Interactions: how much of what words do, single words miss, and which explanations name the pairs.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.verdict.inference import closed, difference, mean_interval, sample
+from heedful.verdict.inference import closed, difference, first, mean_interval, sample
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import NAN, number
 from heedful.verdict.table import Table, best_floor, cell
@@ -106,3 +108,72 @@ def _beside(one: EditScore) -> str:
         return ""
     bounds = f"{number(one.low)} to {number(one.high)}"
     return f" (difference from {BASELINES[one.baseline]}: {number(one.above)}, {bounds})"
+
+
+# Interactions: how much of what words do, single words miss, and who names the pairs that interact.
+
+
+SHARE, CAPTURED = "interaction_share", "interaction_captured"
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """How much of the interaction the pairs hold that one explanation puts first; 0 is a random
+    order of pairs, 1 a single pair that holds everything and comes first."""
+
+    explanation: str
+    captured: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """The `share` of what words do that single words miss, with one-sided bounds, over `texts`; and
+    the explanations by the pairs that they name, the best first. Means over perturbations."""
+
+    sentence: str = ""
+    texts: int = 0
+    share: float = NAN
+    low: float = NAN
+    high: float = NAN
+    scores: tuple[PairScore, ...] = ()
+
+
+def interactions_of(table: Table, chosen: Settings) -> Interactions:
+    """From the table of measurements; nothing where no pair was measured."""
+    shares = _over_perturbations(table, SHARE)
+    values = shares[""].dropna() if "" in shares else pd.Series(dtype="float64")
+    if not len(values):
+        return Interactions()
+    bounds = mean_interval(values, table.cluster_of, chosen.alpha)
+    wide = _over_perturbations(table, CAPTURED)
+    scores = []
+    for name in wide.columns:
+        one = cell(CAPTURED, "", [(str(name), wide[name].dropna())])
+        scores.append(
+            PairScore(str(name), *closed(sample([[one]], table.cluster_of), first, chosen.alpha))
+        )
+    scores.sort(key=lambda each: (-each.captured, each.explanation))
+    own = next((each for each in scores if each.explanation == chosen.on_trial), None)
+    share, low, high = (f"{each:.0%}" for each in bounds)
+    sentence = (
+        f"single {chosen.unit}s miss {share} ({low} to {high}) of what {chosen.unit}s do, alone "
+        f"and in pairs ({len(values)} examples)."
+    )
+    if own is not None:
+        sentence += (
+            f" Pairs of {chosen.unit}s that {own.explanation} puts first capture "
+            f"{number(own.captured)} of that ({number(own.low)} to {number(own.high)}; 0 "
+            f"is a random order)."
+        )
+    return Interactions(sentence, len(values), *bounds, tuple(scores))
+
+
+def _over_perturbations(table: Table, measure: str) -> pd.DataFrame:
+    """Means over perturbations of one measure: examples down, explanations across."""
+    parts = [table.get(table.main, measure, each) for each in table.operators(measure)]
+    if not parts:
+        return pd.DataFrame()
+    stacked = pd.concat(parts)
+    return stacked.groupby(stacked.index).mean()

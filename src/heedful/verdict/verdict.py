@@ -19,7 +19,7 @@ from heedful.schemas import check_version
 from heedful.units import WORD, by_unit
 from heedful.verdict.heads import Heads, decisive_heads
 from heedful.verdict.inference import Comparison, examples_needed
-from heedful.verdict.on_request import Edits, edits_of
+from heedful.verdict.on_request import Edits, Interactions, edits_of, interactions_of
 from heedful.verdict.properties import PROPERTIES, REQUIRED
 from heedful.verdict.recommendation import (
     DIRECTION,
@@ -59,7 +59,7 @@ ANSWERS: Mapping[Decision, str] = {
 }
 
 
-ADDED = frozenset({"heads", "sinks", "edits"})
+ADDED = frozenset({"heads", "sinks", "edits", "interactions"})
 """Fields that verdicts stored by an earlier Heedful do without."""
 RENAMED = {"exclusivity": "uniqueness"}
 """Earlier names of properties: stored verdicts have them, and they can still be asked for."""
@@ -78,8 +78,9 @@ class Verdict:
     those that say which class they speak for; `sites` are other layers and heads, `heads` what the
     output does without each head, where that was measured, `sinks` how much attention goes to
     tokens that take it whatever the text says, and the answer without them; `edits` whether
-    explanations mark the words of revisions, where that was measured. Plausibility is a statement
-    of its own and no part of the decision."""
+    explanations mark the words of revisions and `interactions` what pairs of words do beyond single
+    ones, where these were measured. Plausibility is a statement of its own and no part of the
+    decision."""
 
     decision: Decision
     reason: str
@@ -98,6 +99,7 @@ class Verdict:
     heads: Heads = field(default_factory=Heads)
     sinks: Sinks = field(default_factory=Sinks)
     edits: Edits = field(default_factory=Edits)
+    interactions: Interactions = field(default_factory=Interactions)
 
     @property
     def answer(self) -> str:
@@ -130,6 +132,7 @@ class Verdict:
             *([f"Heads: {self.heads.sentence}"] if self.heads.sentence else []),
             *([f"Sinks: {self.sinks.sentence}"] if self.sinks.sentence else []),
             *([f"Edits: {self.edits.sentence}"] if self.edits.sentence else []),
+            *([f"Pairs: {self.interactions.sentence}"] if self.interactions.sentence else []),
             *(f"Warning: {text}" for text in self.warnings),
         ]
 
@@ -210,6 +213,7 @@ def judge(
         heads=decisive_heads(table, chosen),
         sinks=sinks,
         edits=edits_of(table, chosen),
+        interactions=interactions_of(table, chosen),
     )
     return verdict if chosen.unit == WORD else _of_unit(verdict, chosen.unit)
 
