@@ -144,9 +144,19 @@ def test_waves_grow_and_cover_all_texts_once(n: int) -> None:
         assert not list(batches(subject, small[0][:0]))
 
 
-def many(n: int) -> Any:
+def many(n: int, device: str = "cpu") -> Any:
     """Of an audit's target what waves look at."""
-    return type("Many", (), {"ids": [str(i) for i in range(n)], "__len__": lambda self: n})()
+    ids = [str(i) for i in range(n)]
+    return type("Many", (), {"ids": ids, "device": device, "__len__": lambda self: n})()
+
+
+def test_a_gpu_is_given_more_texts_at_a_time() -> None:
+    """The same in the same order; where time is short it begins with few of them, too."""
+    steps, usual = list(waves(many(600, "cuda"), 0)), list(waves(many(600), 0))
+    assert [len(step) for step in steps] == [256, 256, 88]
+    assert np.concatenate(steps).tolist() == np.concatenate(usual).tolist()
+    few = [len(step) for step in waves(many(100, "cuda"), 0, first=FIRST)]
+    assert few[:3] == [2, 2, 4] and max(few) <= WAVE
 
 
 @given(st.lists(st.integers(1, 300), unique=True, max_size=8), st.integers(1, 300))

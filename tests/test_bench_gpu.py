@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
+from bench.audit_time import row as audit_time
 from bench.gpu import command
 from bench.gpu_audit import measures, rankings
 from bench.gpu_rates import (
@@ -32,9 +33,12 @@ from bench.gpu_training import Run, _row, deletion_bytes
 from bench.made_up_models import Shape, made
 from bench.report import Report, markdown
 
+from heedful.auditing import AuditSpec
 from heedful.experiments import Evidence
 from heedful.models import Recurrent, build
 from heedful.specs import ModelSpec
+from tiny_hf import tiny_hf
+from tiny_tokenizers import word_pieces
 
 CARD = {"fp32_flops": 100.0, "bf16_flops": 400.0, "copy_bytes": 1000.0}
 
@@ -164,3 +168,11 @@ def test_the_grid_is_asked_for_as_a_user_would(tmp_path: Path) -> None:
     assert (asked["--workers"], asked["--gpu-fraction"]) == ("4", "0.25")
     assert (asked["--engine"], asked["--device"]) == ("local", "cuda")
     assert "--gpu-fraction" not in command(4, "cpu", tmp_path, quick=True)
+
+
+def test_an_audit_is_timed() -> None:
+    rows = [{"text": "the film is good", "label": 1}, {"text": "it is a bad film", "label": 0}]
+    spec = AuditSpec(("attention",), only=("interventions", "heads"))
+    found = audit_time((tiny_hf(), word_pieces()), rows, 2, spec, device="cpu")
+    assert found["texts"] == 2 and found["rows"] > 20 and 0 < found["first_seconds"] < 60
+    assert found["peak_rss_bytes"] > 10**7 and "device_busy" not in found

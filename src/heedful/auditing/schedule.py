@@ -112,10 +112,12 @@ def waves(
     ends: Sequence[int] = (),
 ) -> Iterator[NDArray[np.int64]]:
     """`first` texts, then each time as many as came before, at most `wave`: where time is
-    short, little is begun before it is known how long a text takes. Where it is not and there
-    are many texts, more of them at a time take less. A wave ends at each of the `ends`."""
+    short, little is begun before it is known how long a text takes. Where it is not, and there
+    are many texts or a GPU, more of them at a time take less. A wave ends at each of the `ends`."""
     order = _order(subject, seed)
-    large = first == WAVE and len(order) > MANY
+    if first == WAVE and torch.device(subject.device).type == "cuda":
+        first = LARGE  # what a pass of the model takes there is the same for a few texts
+    large = first == LARGE or (first == WAVE and len(order) > MANY)
     most = wave or (LARGE if large else WAVE)
     start = 0
     while start < len(order):
