@@ -327,7 +327,7 @@ def test_a_trial_is_shown_and_not_counted(store: Store) -> None:
     page = document(rows, [])
     assert "| SST | bilstm-additive-base | F1 |  | 84.2 | 70.0 | 80.0 | 1 |" in page
     assert "| [tutek2020](#tutek2020) | 192 | 1 | 0 (0%) | 0 | 0 | 1 | 0 | 0 (0%) |" in page
-    assert "- `python -m tools.trials tutek2020-wide --corpora sst --attention additive" in page
+    assert "- `python -m tools.trials tutek2020-wide --corpora sst --seeds 1`" in page
 
 
 @pytest.mark.parametrize(
@@ -385,16 +385,18 @@ def test_commands_that_make_the_rows() -> None:
     some = pd.concat([lines("bilstm-dot-base", [0.1, 0.2, 0.3]), deep])
     both = pd.concat([some, some.assign(corpus="imdb")])
     assert commands(both) == [
-        "heedful study tutek2020 --corpora imdb,sst --encoders bilstm --attention dot --seeds 3 "
+        "heedful study tutek2020 --corpora imdb,sst --encoders bilstm --attention unit_dot --seeds 3 "  # noqa: E501
         "--probes score",
         "heedful study tutek2020 --corpora imdb,sst --layers 2 --encoders bilstm "
         "--attention additive --seeds 2 --probes score",
     ]
     crossed = pd.concat([both, lines("bilstm-dot-concat", [0.1]), lines("bilstm-dot-mlm", [0.1])])
-    wider = next(line for line in commands(crossed) if "--corpora sst --attention dot" in line)
+    wider = next(line for line in commands(crossed) if "--corpora sst --attention unit_dot" in line)
     assert "--encoders" not in wider  # concat with masked words is no model of the study
     later = lines("bilstm-dot-base", [0.1, 0.2]).assign(seed=[3, 7], size="small")
-    assert "--preset small --encoders bilstm --attention dot --seeds 3,7 " in commands(later)[0]
+    assert (
+        "--preset small --encoders bilstm --attention unit_dot --seeds 3,7 " in commands(later)[0]
+    )
 
 
 def test_every_command_of_the_page_is_one() -> None:
@@ -421,9 +423,9 @@ def _names(text: str | None) -> set[str]:
 
 def test_commands_of_trials_are_understood_by_their_tool() -> None:
     some = lines("bilstm-additive-base", [0.1, 0.2]).assign(seed=[3, 7])
-    (command,) = commands(some.assign(paper="tutek2020-information"))
+    (command,) = commands(some.assign(paper="tutek2020-words"))
     asked = arguments(shlex.split(command)[3:])
-    assert asked.trial == "tutek2020-information" and asked.corpora == "sst"
+    assert asked.trial == "tutek2020-words" and asked.corpora == "sst"
     assert asked.encoders == "bilstm" and seeds(asked.seeds) == [3, 7]
 
 
@@ -450,20 +452,20 @@ def test_a_cell_of_which_nothing_is_known_is_unexplained() -> None:
         ("tutek2020-wide", [0.5, 0.6, 0.7], False),  # nearer by 0.1, known to 0.25
         ("tutek2020-wide", [0.6], False),  # one training says little
         ("tutek2020-wide", [0.4, 0.4, 0.4], False),  # further off than without
-        ("tutek2020-long", [0.6, 0.6, 0.6], False),  # another trial's rows
+        ("tutek2020-frozen", [0.6, 0.6, 0.6], False),  # another trial's rows
         ("", [0.6, 0.6, 0.6], False),
     ],
 )
 def test_a_reason_holds_where_its_trial_comes_nearer(
     trial: str, rows: list[float], explained: bool
 ) -> None:
-    own = lines("bilstm-dot-base", [0.5, 0.5, 0.5])
-    of_trial = lines("bilstm-dot-base", rows).assign(paper="tutek2020-wide")
+    own = lines("bilstm-additive-base", [0.5, 0.5, 0.5])
+    of_trial = lines("bilstm-additive-base", rows).assign(paper="tutek2020-wide")
     reason = Reason("tutek2020", "1", "*", "*", "f1", trial, "Wider is better.")
     page = document(pd.concat([own, of_trial]), [reason])
     head, other = "### A trial comes nearer", "### Unexplained"
     assert (head in page, other in page) == (explained, not explained)
-    assert "- Wider is better.\n    - tutek2020, table 1: SST, bilstm-dot-base: F1" in page
+    assert "- Wider is better.\n    - tutek2020, table 1: SST, bilstm-additive-base: F1" in page
 
 
 def test_uncertain_cells_are_not_counted_as_reproduced() -> None:

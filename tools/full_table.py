@@ -243,8 +243,10 @@ def _once(work: Iterable[Job]) -> list[Job]:
 def added(files: Sequence[Path]) -> None:
     """Rows of files into the checkout's tables and pages, under the studies that ask for them."""
     kept = read_kept()
+    rows = as_today(read_compact(ROWS, FORM))
     for path in files:
-        kept = replace(kept, rows=merged(kept.rows, as_today(read_compact(path, FORM))))
+        rows = merged(rows, as_today(read_compact(path, FORM)))
+    kept = replace(kept, rows=rows)
     write({**tables(kept), **made_of(kept)})
     say(f"{len(kept.rows)} rows: {ROWS}")
 
