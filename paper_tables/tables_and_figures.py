@@ -292,7 +292,7 @@ PARTS = (
         "vashishth2019",
         "Figure 5",
         "are the heaviest words relevant, as people see them?",
-        page="annotate.md",
+        page="annotate.md#try-it-without-people",
         missing=PEOPLE,
     ),
     # tutek2020
