@@ -62,7 +62,11 @@ def test_dot_attention_starts_from_a_standard_normal_query() -> None:
     ("spec", "classes", "message"),
     [
         (ModelSpec(encoder="transformer"), 2, "bilstm, cnn, conv, lstm, none, orthogonal"),
-        (ModelSpec(encoder="bilstm+glue"), 2, "wrapper of an encoder 'glue'.*concat, residual"),
+        (
+            ModelSpec(encoder="bilstm+glue"),
+            2,
+            "wrapper of an encoder 'glue'.*concat, rationale, residual",
+        ),
         (ModelSpec(encoder="glue+concat"), 2, "unknown encoder 'glue'"),
         (ModelSpec(encoder="bilstm+"), 2, "wrapper of an encoder ''"),
         (ModelSpec(attention="sparse"), 2, "additive, dot"),

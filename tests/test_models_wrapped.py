@@ -166,7 +166,8 @@ def test_versions_of_wrappers_name_a_model(
     plain = Recipe(ModelSpec(hidden=8), TrainSpec(), 0)
     versions = runner.model_facts(planted.run, recipe)["versions"]
     assert versions["encoder"] == versions["residual"] == versions["concat"] == 1
-    assert set(versions) - set(runner.model_facts(planted.run, plain)["versions"]) == set(WRAPPERS)
+    own = set(versions) - set(runner.model_facts(planted.run, plain)["versions"])
+    assert own == {"residual", "concat"}
     before, other = (runner.model_key(planted.run, each) for each in (recipe, plain))
     piece = replace(WRAPPERS["residual"], version=2)
     newer = _Newer("wrapper", WRAPPERS.entry_class, WRAPPERS.modules, piece)

@@ -28,7 +28,11 @@ FEWER = {
     "smoothgrad": {"samples": 2},
 }
 POSITIVE = ("attention", "rollout", "value_norm", "gradient", "leave_one_out")
-OF_ANY_MODEL = [name for name in SALIENCIES if "layers" not in SALIENCIES[name].needs]
+OF_ANY_MODEL = [
+    name
+    for name in SALIENCIES
+    if "layers" not in SALIENCIES[name].needs and SALIENCIES[name].fit is None
+]
 OF_BATCHES = [name for name in OF_ANY_MODEL if name != "prior"]  # by itself it counts in the batch
 
 

@@ -135,12 +135,14 @@ class Attribution(Scored):
     `uses` are the perturbations that the method runs the model under, or whose result is its
     baseline, such as `("delete",)`; `"=operator"` stands for the value of its parameter
     `operator`, and `()` for none. No explanation is scored by a perturbation that it uses.
-    `signed` says whether scores can be negative; `level` is `tokens` or `words`.
+    `signed` says whether scores can be negative; `level` is `tokens` or `words`. One that learns
+    from other texts has `fit(model, batches, …)`, whose result `make` takes as its `texts`.
     """
 
     uses: tuple[str, ...]
     signed: bool
     level: str = "tokens"
+    fit: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

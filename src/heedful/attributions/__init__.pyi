@@ -35,6 +35,10 @@ from heedful.attributions.decomposition import alti as alti
 from heedful.attributions.decomposition import decompx as decompx
 from heedful.attributions.decomposition import globenc as globenc
 from heedful.attributions.decomposition import value_zeroing as value_zeroing
+from heedful.attributions.diffmask import HardConcrete as HardConcrete
+from heedful.attributions.diffmask import Probe as Probe
+from heedful.attributions.diffmask import diffmask as diffmask
+from heedful.attributions.diffmask import fit_diffmask as fit_diffmask
 from heedful.attributions.explain import as_attribution as as_attribution
 from heedful.attributions.explain import explain as explain
 from heedful.attributions.gradient import differentiable as differentiable

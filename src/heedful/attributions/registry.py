@@ -46,6 +46,7 @@ SALIENCIES = OpenRegistry(
             "occlusion": "leave_one_out occlusion",
             "linear_models": "lime kernel_shap",
             "contextcite": "contextcite",
+            "diffmask": "diffmask",
             "integrated_gradients": "integrated_gradients",
             "lrp": "lrp",
             "attnlrp": "attnlrp",

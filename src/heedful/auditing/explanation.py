@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +21,7 @@ from heedful.auditing.spec import BASELINES, BY_TOKEN
 from heedful.entries import Attribution
 from heedful.errors import HeedfulError
 from heedful.experiments import torch_module
+from heedful.hashing import stable_hash
 from heedful.models import TARGETS
 from heedful.parameters import check_parameters, parameters_of, value_of
 from heedful.perturbations import REMOVALS
@@ -128,11 +129,56 @@ def asked(subject: AuditTarget, names: Iterable[str], must: Container[str]) -> t
     return tuple(name for name in names if name in must or tried(name))
 
 
-def fitted(each: Named, prior: Prior) -> Named:
-    """The prior counts words in all texts, not in the batch it happens to see."""
+Texts = Callable[[], Iterable[Batch]]
+"""All texts under audit, batch by batch, each time it is called."""
+
+
+def fitted(each: Named, prior: Prior, texts: Texts | None = None) -> Named:
+    """The prior counts words in all texts, not in the batch it happens to see. What learns from
+    texts learns from those under audit, if they are given."""
+    if each.piece.fit is not None and texts is not None:
+        crossed = CrossFitted(each.piece, texts, each.params)
+        return replace(each, piece=replace(each.piece, make=crossed), params={})
     if each.piece.name != "prior" or each.params.get("kind", "type") != "type":
         return each
     return replace(each, piece=prior.piece, params={})
+
+
+@dataclass(frozen=True)
+class CrossFitted:
+    """An explanation that learns: what it learned from one half of the texts scores the other, so
+    no text is scored by what it taught. It learns when it is first asked."""
+
+    piece: Attribution
+    texts: Texts
+    params: Mapping[str, Any]
+    _learned: dict[int, Any] = field(default_factory=dict)
+
+    def __call__(self, model: Model, batch: Batch) -> Tensor:
+        mask = batch.texts["a"].mask
+        scores = torch.zeros(mask.shape, dtype=torch.float64, device=mask.device)
+        for half in (0, 1):
+            rows = _of_half(batch, half)
+            if len(rows):
+                taught = self._from(1 - half, model)
+                found = self.piece.make(model, batch.take(rows), texts=taught)
+                scores[rows, : found.shape[1]] = found
+        return scores
+
+    def _from(self, half: int, model: Model) -> Any:
+        assert self.piece.fit is not None
+        if half not in self._learned:
+            chosen = ((batch, _of_half(batch, half)) for batch in self.texts())
+            some = (batch.take(rows) for batch, rows in chosen if len(rows))
+            self._learned[half] = self.piece.fit(model, some, **self.params)
+        return self._learned[half]
+
+
+def _of_half(batch: Batch, half: int) -> Int[Tensor, " n"]:
+    """The rows of a batch whose examples are in this half, by a hash of their ids."""
+    halves = torch.tensor([stable_hash(0, "half", name) & 1 for name in batch.ids])
+    rows: Tensor = (halves == half).nonzero().flatten().to(batch.labels.device)
+    return rows
 
 
 def _pair(text: str, part: str) -> tuple[str, Any]:

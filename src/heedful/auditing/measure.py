@@ -16,6 +16,7 @@ from heedful.auditing.explanation import (
     Decisions,
     Explained,
     Named,
+    Texts,
     all_named,
     baselines,
     check_finite,
@@ -66,16 +67,17 @@ class Measurer:
         kept: frozenset[str] | None = None,
         marked_share: float = 0.0,
         means: HeadMeans = HeadMeans(),
+        texts: Texts | None = None,
     ) -> None:
         """`checked` are the texts whose measures are held against a randomised model's, `kept`
         those of which a page may show more than maps: all if it is left out. An average
         rationale has `marked_share` of a text's words. `means` is what heads put out on average,
-        where they are to be ablated."""
+        where they are to be ablated. From `texts` learns what learns."""
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
         self.checked, self.kept, self.marked_share = checked, kept, marked_share
         self.means = means
         chosen = all_named(name for name in spec.mapped if name not in BASELINES)
-        self.wanted = [fitted(each, prior) for each in chosen]
+        self.wanted = [fitted(each, prior, texts) for each in chosen]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
         self.skipped: dict[str, str] = {}
         if not text_site(model).normalised:

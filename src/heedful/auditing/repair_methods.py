@@ -48,6 +48,16 @@ METHODS: Mapping[str, Method] = {
     ),
     "sparsemax": Method("attention with exact zeros: sparsemax", attention="sparsemax"),
     "entmax": Method("attention with exact zeros: 1.5-entmax", attention="entmax"),
+    "hard": Method(
+        "attention takes few states and leaves the others out: HardKuma (bastings2019)",
+        terms=(TermSpec("sparsity", 1, (("target", 0.2),)),),
+        attention="hard",
+    ),
+    "rationale": Method(
+        "a generator takes words, and the model reads only these (lei2016)",
+        terms=(TermSpec("sparsity", 1, (("target", 0.2),)), TermSpec("coherence", 0.5)),
+        wrapper="rationale",
+    ),
     "supervised": Method(
         "attention is taught which words people marked", terms=(TermSpec("supervised", 1),)
     ),

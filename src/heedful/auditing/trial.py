@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,7 @@ from heedful.errors import HeedfulError
 from heedful.experiments import Revisions, decisions, edited_words
 from heedful.store import Frames, Run, run_key
 from heedful.targets import AuditTarget, Document
+from heedful.types import Batch
 from heedful.units import WORD
 from heedful.verdict import Settings, Verdict, stored_verdict
 from heedful.words import word_mask
@@ -54,15 +55,20 @@ class Trial:
         spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
         self.subject, self.spec, self.plan = subject, spec, plan
         self.pace = Pace(plan.clock, plan.deadline)
+
+        def texts() -> Iterator[Batch]:
+            return (batch for _, batch in subject.batches())
+
         self.measure = Measurer(
             subject.model,
             replace(spec, explanations=asked(subject, spec.explanations, plan.must)),
-            fit_prior(batch for _, batch in subject.batches()),
+            fit_prior(texts()),
             checked_texts(subject.ids, spec.seed),
             plan.must,
             first_texts(subject, spec.seed, MOST_TEXTS),
             subject.marked_share,
             ablation_means(subject, spec),
+            texts,
         )
         self._refuse(self.measure.skipped)
         self.identity = identity(subject, spec, plan.must)

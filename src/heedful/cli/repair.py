@@ -41,8 +41,8 @@ def repair(
     corpus: str = option("A corpus by name, or a file.", ...),
     methods: str | None = option(
         "Comma-separated: tying, mlm, concat, residual, diversity, orthogonal, "
-        "sparsemax, entmax, supervised, or several at once: tying+diversity. [default: the "
-        "first six, as far as they fit the corpus]"
+        "sparsemax, entmax, hard, rationale, supervised, or several at once: tying+diversity. "
+        "[default: the first six, as far as they fit the corpus]"
     ),
     seeds_: SeedsOption = "3",
     n: int = option("Texts of the test split to audit.", 200, min=1, max=MOST),

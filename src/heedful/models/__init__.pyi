@@ -101,6 +101,7 @@ from heedful.models.pair import ContextDecoder as ContextDecoder
 from heedful.models.pair import Pair as Pair
 from heedful.models.pair import Separate as Separate
 from heedful.models.pair import make_query_attention as make_query_attention
+from heedful.models.rationale import Rationale as Rationale
 from heedful.models.recurrent import Gru as Gru
 from heedful.models.recurrent import Orthogonal as Orthogonal
 from heedful.models.recurrent import Recurrent as Recurrent

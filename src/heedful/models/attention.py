@@ -279,15 +279,16 @@ class Hard(TokenAttention):
 
     def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
         """The gates themselves."""
-        gate = _gate(features)
+        gate = gates_of(features)
         return gate.sample() if self.training else gate.likeliest()
 
     def p_zero(self, states: Float[Tensor, "*b t d"]) -> Float[Tensor, "*b t"]:
         """How probably each token is left out altogether."""
-        return _gate(self.shapes(states)).p_zero()
+        return gates_of(self.shapes(states)).p_zero()
 
 
-def _gate(features: Float[Tensor, "*b t 2"]) -> HardKuma:
+def gates_of(features: Float[Tensor, "*b t 2"]) -> HardKuma:
+    """One gate for each pair of features."""
     a, b = softplus(features).clamp(*_SHAPES).unbind(-1)
     return HardKuma(a, b)
 

@@ -33,7 +33,11 @@ ENCODERS = Registry(
         },
     ),
 )
-WRAPPERS = Registry("wrapper", ModelPart, places(_MODELS, {"encoders": "concat residual"}))
+WRAPPERS = Registry(
+    "wrapper",
+    ModelPart,
+    places(_MODELS, {"encoders": "concat residual", "rationale": "rationale"}),
+)
 ATTENTIONS = Registry(
     "attention",
     ModelPart,
@@ -114,6 +118,11 @@ def check_parts(spec: ModelSpec, decoders: tuple[str, ...] = ("",)) -> None:
     for wrapper in wrappers:
         if wrapper not in WRAPPERS:
             raise unknown_name("wrapper of an encoder", wrapper, list(WRAPPERS))
+    if "rationale" in wrappers[:-1] or ("rationale" in wrappers and spec.family != "one_sequence"):
+        raise HeedfulError(
+            f"{spec.encoder} would read words that rationale left out: name it last, and only in "
+            f"the family one_sequence."
+        )
     if spec.attention not in ATTENTIONS:
         raise unknown_name("attention", spec.attention, list(ATTENTIONS))
     if not 1 <= spec.layers <= 3:

@@ -15,7 +15,7 @@ from heedful.data import forbidden, has_forbidden, heads_by_id, laid_out, load_c
 from heedful.entries import SHARE, Entries, LossTerm
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import jsd, kl
-from heedful.models import Hard, Transformer, main_site
+from heedful.models import Hard, Rationale, Transformer, main_site
 from heedful.training.loss import (
     Term,
     TermContext,
@@ -153,19 +153,58 @@ def sparsity(context: TermContext, target: float = 0.1) -> Term:
     """
     if not 0 <= target <= 1:
         raise HeedfulError(f"the term sparsity has the target {target}: give a share from 0 to 1.")
-    attention = context.model.attentions.get(main_site(context.model).name)
-    if not isinstance(attention, Hard):
-        raise HeedfulError(
-            "the term sparsity is about tokens that are taken or left, and this model weighs "
-            "them: choose --attention hard."
-        )
+    open_gates, keep = _selection(context, "sparsity")
 
     def value(batch: Batch, trace: Trace) -> Tensor:
-        states, seen = attended_states(context.model, trace)
-        taken = 1 - attention.p_zero(states.masked_fill(~seen[..., None], 0.0))
+        taken, seen = open_gates(batch, trace)
         return (masked_mean(taken, seen) - target).abs().mean()
 
-    return Term(value, Keep(states=True))
+    return Term(value, keep)
+
+
+@ENTRIES.entry(
+    "expected changes between taken and left tokens, as a share of a text's neighbours",
+    needs=("attention",),
+    paper="lei2016",
+)
+def coherence(context: TermContext) -> Term:
+    """Rationales of few runs (Lei et al. 2016): the expected number of neighbours of which one is
+    taken and the other left, over the number of neighbours. Gates are drawn independently, so the
+    expectation is Σ p(1 − q) + (1 − p)q."""
+    open_gates, keep = _selection(context, "coherence")
+
+    def value(batch: Batch, trace: Trace) -> Tensor:
+        taken, seen = open_gates(batch, trace)
+        one, other = taken[:, :-1], taken[:, 1:]
+        changes = one * (1 - other) + (1 - one) * other
+        return masked_mean(changes, seen[:, :-1] & seen[:, 1:]).mean()
+
+    return Term(value, keep)
+
+
+OpenGates = Callable[[Batch, Trace], tuple[Float[Tensor, "b t"], Bool[Tensor, "b t"]]]
+
+
+def _selection(context: TermContext, term: str) -> tuple[OpenGates, Keep]:
+    """How probably each token is taken, by the gates of a hard attention or of a rationale."""
+    attention = context.model.attentions.get(main_site(context.model).name)
+    if isinstance(getattr(context.model, "encoder", None), Rationale):
+
+        def by_rationale(batch: Batch, trace: Trace) -> tuple[Tensor, Tensor]:
+            return 1 - trace.encoding.cache.p_zero(), batch.texts["a"].mask
+
+        return by_rationale, Keep(encoding=True)
+    if isinstance(attention, Hard):
+
+        def by_attention(batch: Batch, trace: Trace) -> tuple[Tensor, Tensor]:
+            states, seen = attended_states(context.model, trace)
+            return 1 - attention.p_zero(states.masked_fill(~seen[..., None], 0.0)), seen
+
+        return by_attention, Keep(states=True)
+    raise HeedfulError(
+        f"the term {term} is about tokens that are taken or left, and this model weighs them: "
+        f"choose --attention hard, or an encoder such as bilstm+rationale."
+    )
 
 
 Marks = Mapping[str, NDArray[np.bool_]]

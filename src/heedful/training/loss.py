@@ -36,7 +36,7 @@ TERMS = Registry(
     places(
         "heedful.training",
         {
-            "attention_terms": "apart impermissible sparsity supervised",
+            "attention_terms": "apart coherence impermissible sparsity supervised",
             "state_terms": "diversity mlm tying",
         },
     ),
