@@ -90,6 +90,23 @@ def test_a_shuffle_is_the_seeds_own() -> None:
     assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
 
 
+def test_parameters_drawn_once_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where one parameter is a view of another."""
+    model = tiny_model()
+    whole = model.decoder.weight
+    model.decoder.part = torch.nn.Parameter(whole.detach()[:1], requires_grad=False)
+    before, drawn, inside = parameters_of(model), dict[str, Tensor](), []
+    for times in range(3):
+        with randomised(model, 3, drawn if times else None):
+            inside.append(parameters_of(model))
+        assert all(torch.equal(value, before[name]) for name, value in parameters_of(model).items())
+        if times == 1:
+            monkeypatch.setattr(torch, "randperm", None)  # nothing is drawn from here on
+    assert drawn.keys() == dict(model.named_parameters()).keys()
+    for later in inside[1:]:
+        assert all(torch.equal(value, inside[0][name]) for name, value in later.items())
+
+
 class Wrapped(Bent):
     """A model that holds its torch module, as other families do."""
 

@@ -80,6 +80,7 @@ class Measurer:
         self.wanted = [fitted(each, prior, texts) for each in chosen]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
         self.skipped: dict[str, str] = {}
+        self._drawn: dict[str, Tensor] = {}  # random parameters, for all batches
         if not text_site(model).normalised:
             gated = (what for group, what in NOT_OF_GATES.items() if group in spec.only)
             self.skipped = dict.fromkeys(gated, GATED)
@@ -179,7 +180,8 @@ class Measurer:
             return
         some = batch.take(torch.tensor(chosen, device=batch.labels.device))
         part = table.of(chosen)
-        with randomised(self.model, self.spec.seed) as model:
+        drawn = self._drawn if batch.labels.is_cuda else None  # elsewhere room is short
+        with randomised(self.model, self.spec.seed, drawn) as model:
             with torch.no_grad():
                 forward = ForwardBatch(model, some, model(some))
             _, maps = self._explained(forward)

@@ -138,18 +138,24 @@ M = TypeVar("M", bound=Model)
 
 
 @contextmanager
-def randomised(model: M, seed: int = 0) -> Iterator[M]:
+def randomised(model: M, seed: int = 0, drawn: dict[str, Tensor] | None = None) -> Iterator[M]:
     """The same model with shuffled parameters; restored to the last bit afterwards, also
-    where something is raised inside."""
+    where something is raised inside. What was `drawn` before, for this model and seed, is not drawn
+    again: whoever asks several times keeps it."""
     parameters = dict(torch_module(model).named_parameters())
-    saved = {name: parameter.detach().clone() for name, parameter in parameters.items()}
+    drawn = {} if drawn is None else drawn
+    for name, parameter in parameters.items():
+        if name not in drawn:
+            drawn[name] = _shuffled(parameter.detach(), stable_hash(seed, "randomised", name))
+    exchanged: list[str] = []
     try:
         for name, parameter in parameters.items():
-            _write(parameter, _shuffled(saved[name], stable_hash(seed, "randomised", name)))
+            _exchange(parameter, drawn[name])
+            exchanged.append(name)
         yield model
     finally:
-        for name, parameter in parameters.items():
-            _write(parameter, saved[name])
+        for name in reversed(exchanged):  # some may be views of others
+            _exchange(parameters[name], drawn[name])
 
 
 def torch_module(model: Model) -> nn.Module:
@@ -169,9 +175,12 @@ def _shuffled(values: Tensor, key: int) -> Tensor:
     return values.flatten()[order.to(values.device)].reshape(values.shape)
 
 
-def _write(parameter: Tensor, values: Tensor) -> None:
+def _exchange(one: Tensor, other: Tensor) -> None:
+    """In place: nothing else is held for longer than this takes."""
     with torch.no_grad():
-        parameter.copy_(values)
+        kept = one.clone()
+        one.copy_(other)
+        other.copy_(kept)
 
 
 # Infidelity and sensitivity of an explanation (Yeh et al. 2019), and interactions of words.
