@@ -104,11 +104,13 @@ Scores = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Captum:
-    """`size` texts at once; `at_once` rows (steps or perturbations) of each text, or of all."""
+    """`size` texts at once; `at_once` rows (steps or perturbations) of each text, or of all. What
+    is removed becomes the `filler`."""
 
     module: Any
     size: int = 1
     at_once: int | None = None
+    filler: int = MASK
 
     def gradient(self, texts: Batch) -> Scores:
         """The norm of the gradient, token by token, added up over a word's tokens."""
@@ -138,7 +140,7 @@ class Captum:
 
         def scores(batch: Batch) -> Tensor:
             text = batch.texts["a"]
-            start = text.tokens.masked_fill(text.mask, MASK)
+            start = text.tokens.masked_fill(text.mask, self.filler)
             found, gap = method.attribute(
                 text.tokens,
                 start,
@@ -163,7 +165,7 @@ class Captum:
             features = torch.where(numbers < 0, int(numbers.max()) + 1, numbers)
             found = method.attribute(
                 text.tokens,
-                baselines=text.tokens.masked_fill(text.mask, MASK),
+                baselines=text.tokens.masked_fill(text.mask, self.filler),
                 feature_mask=features,
                 additional_forward_args=seen(batch),
                 perturbations_per_eval=self.at_once or 1,

@@ -69,7 +69,7 @@ def _study(workers: int, device: str, quick: bool) -> tuple[float, str]:
             capture_output=True,
             text=True,
             timeout=LONGEST,
-            env=_environment(),
+            env=environment(),
             check=False,
         )
         seconds = time.perf_counter() - started
@@ -84,7 +84,7 @@ def _last(text: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _environment() -> Mapping[str, str]:
+def environment() -> Mapping[str, str]:
     """The package is found where this one was, also where it is not installed."""
     import heedful
 

@@ -112,6 +112,17 @@ Scores must be the same, or the part fails; integrated gradients are compared at
 completeness gap.""",
     ),
     Section(
+        "audit",
+        "A whole audit",
+        """\
+An audit from the open model to the verdict, beside the same audit put together from Captum and
+plain loops: five explanations and three baselines, six measures of erasure under two perturbations,
+agreement. *Loops* run the model once for each set of words that a measure asks about. *Loops,
+batched* remember a text's sets and run up to 64 of them together. Numbers must be the same, or the
+part fails; where a step of integration changes an order of words, single numbers may differ.
+Without Captum the loops are given the explanations for nothing.""",
+    ),
+    Section(
         "attach",
         "Attention that can be edited",
         """\

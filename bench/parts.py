@@ -71,6 +71,7 @@ def _parts() -> dict[str, Part]:
     for method in INSEQ:
         needs = ("inseq", "transformers")
         found[f"inseq-{method}"] = Part("inseq", "bench.decoders", "rows", method, needs)
+    found["audit"] = Part("audit", "bench.whole_audit", "rows", needs=("transformers",))
     found["attach"] = Part("attach", "bench.attach", "rows", needs=("transformers",))
     found["long"] = Part("long", "bench.long_texts", "rows")
     return found
