@@ -52,9 +52,7 @@ Lines = list[tuple[str, str, str, str, float]]
 
 
 def rows(setting: Setting) -> Iterator[Row]:
-    count, size = (
-        (3, "BERT of 2 layers of 32") if setting.quick else (16, "BERT of 4 layers of 256")
-    )
+    count, size = (3, "2 layers of 32") if setting.quick else (16, "4 layers of 256")
     module = _classifier(setting.quick).to(setting.device)
     records = reviews(count, 12 if setting.quick else 19)
     with open_target((module, words_tokenizer()), records, label_column=None) as subject:
