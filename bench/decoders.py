@@ -21,7 +21,7 @@ from torch import Tensor
 
 from bench.measure import Cost, Measured, Row, Setting, joined, measure
 from heedful.attributions import FLOOR, explain
-from heedful.models import attach, probability
+from heedful.models import attach, fast_linear, probability
 from heedful.perturbations import removed
 from heedful.types import Batch, Model, Text
 from heedful.words import word_mask
@@ -210,8 +210,8 @@ class Trial:
         return self._theirs("eager" if self.method == "attention" else "sdpa", settings)
 
     def ours(self, **params: Any) -> Measured:
-        """All prompts at once, step by step."""
-        with attach(self.module, FILLERS) as model:
+        """All prompts at once, step by step, as a model is opened for an audit."""
+        with attach(self.module, FILLERS) as model, fast_linear(self.module):
             return self._timed(lambda tokens: self._explained(model, tokens, params))
 
     def row(self, how: str, theirs: Measured, ours: Measured, note: str = "") -> Row:

@@ -15,8 +15,10 @@ pytest.importorskip("jinja2")
 import heedful
 from audited import LEAST, audit
 from heedful.auditing import Audit
+from heedful.auditing.answer_tokens import token_table
 from heedful.report import chosen_texts, evidence_of
 from heedful.store import Store
+from heedful.targets import open_target
 from tiny_tokenizers import byte_pairs
 
 TEXTS = [{"text": f"the film was {a} and {b}"} for a in ("good", "bad") for b in ("great", "dull")]
@@ -80,6 +82,15 @@ def test_they_can_be_left_out_and_are_made_up_for(writer: tuple[Any, Any], store
     assert "<div data-answers" not in page
     again = audit(writer, TEXTS, store=store, **ASKED)
     assert len(tokens_of(again)) and again.verdict.digest == without.verdict.digest
+
+
+def test_texts_that_come_late_are_left_out(found: Audit, writer: tuple[Any, Any]) -> None:
+    """Time is looked at before each text."""
+    with open_target(writer, TEXTS, answer=ANSWER, label_column=None) as subject:
+        times = iter([False, False, True])
+        some = token_table(subject, found.as_parts(), "probability", lambda: next(times))
+    shown = chosen_texts(evidence_of(found.as_parts()))
+    assert list(some["example"].unique()) == list(shown[:2])
 
 
 def test_an_answer_of_one_token_is_not_taken_apart(writer: tuple[Any, Any]) -> None:

@@ -121,3 +121,21 @@ def test_a_model_says_the_same_and_is_given_back(
     assert all(each.requires_grad for each in module.parameters())
     after = [vars(part).keys() for part in module.modules()]
     assert after == [each.keys() for each in before]
+
+
+@needs_both
+def test_the_turned_weights_of_gpt2_are_known(products: list[tuple[int, ...]]) -> None:
+    from transformers.pytorch_utils import Conv1D
+
+    torch.manual_seed(0)
+    layer, x = Conv1D(12, 8), torch.randn(4, 20, 8, requires_grad=True)
+    plain = layer(x)
+    plain.square().sum().backward()
+    slopes, x.grad = x.grad, None
+    with fast_linear(nn.Sequential(layer)):
+        mapped = layer(x)
+        mapped.square().sum().backward()
+        layer(x[:1])  # too few rows
+    torch.testing.assert_close(mapped, plain)
+    torch.testing.assert_close(x.grad, slopes)
+    assert products == [(4, 20, 8), (4, 20, 12)]

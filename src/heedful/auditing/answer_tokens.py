@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -58,14 +58,21 @@ def no_tokens() -> pd.DataFrame:
     return pd.DataFrame(columns=list(COLUMNS))
 
 
-def token_table(subject: AuditTarget, parts: Mapping[str, Any], target: str) -> pd.DataFrame:
+def token_table(
+    subject: AuditTarget,
+    parts: Mapping[str, Any],
+    target: str,
+    late: Callable[[], bool] = lambda: False,
+) -> pd.DataFrame:
     """Of the texts that the page of an audit (its `parts`) shows with maps, a row for each token
     and each of the two explanations; none where an answer has a single token. What an explanation
-    cannot do here is left out."""
+    cannot do here is left out, and so are texts that come when it is `late`."""
     evidence, tables = evidence_of(parts), [no_tokens()]
     places = {name: place for place, name in enumerate(subject.ids)}
     names = [name for name in (evidence.on_trial, beside(evidence)) if name]
     for example in chosen_texts(evidence) if subject.asked is not None else ():
+        if late():
+            break
         tokens = answer_tokens(subject, places[example])
         for name in names if len(tokens) > 1 else ():
             with suppress(HeedfulError):

@@ -184,12 +184,15 @@ class Trial:
         """With what each token of the answers rests on, of the few texts that the page shows with
         maps, unless it is known, not wanted, or the time is up."""
         plan = self.plan
-        late = plan.deadline is not None and plan.clock() > plan.deadline
-        wanted = plan.by_token and not late and self.subject.asked is not None
+
+        def late() -> bool:
+            return plan.deadline is not None and plan.clock() > plan.deadline
+
+        wanted = plan.by_token and not late() and self.subject.asked is not None
         if not wanted or len(found.tables["tokens"].first):
             return found
         plan.progress("answers, token by token", 0, 1)
-        tokens = token_table(self.subject, found.as_parts(), self.spec.target)
+        tokens = token_table(self.subject, found.as_parts(), self.spec.target, late)
         return found.with_tables({"tokens": Frames.of(tokens)})
 
     def again(self, run: Run, settings: Settings) -> Audit:

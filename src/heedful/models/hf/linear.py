@@ -29,7 +29,9 @@ FEWEST_TURNED = 64
 def fast_linear(module: nn.Module) -> Iterator[None]:
     """Inside, the linear layers of a module are computed by `linear`, and no parameter learns:
     gradients by the inputs then hold less, too."""
-    layers = [part for part in module.modules() if type(part) is nn.Linear]
+    from transformers.pytorch_utils import Conv1D
+
+    layers = [part for part in module.modules() if type(part) in (nn.Linear, Conv1D)]
     known = [part for part in layers if "forward" not in vars(part)] if _has_both() else []
     with (
         restored(module.parameters(), "requires_grad"),
@@ -39,8 +41,10 @@ def fast_linear(module: nn.Module) -> Iterator[None]:
         yield
 
 
-def _mapped(layer: nn.Linear, x: Float[Tensor, "*n d"]) -> Float[Tensor, "*n e"]:
-    return linear(x, layer.weight, layer.bias)
+def _mapped(layer: Any, x: Float[Tensor, "*n d"]) -> Float[Tensor, "*n e"]:
+    """GPT-2 has its weights turned."""
+    weight = layer.weight if type(layer) is nn.Linear else layer.weight.T
+    return linear(x, weight, layer.bias)
 
 
 def linear(
@@ -52,7 +56,8 @@ def linear(
     learned = torch.is_grad_enabled() and any(
         each is not None and each.requires_grad for each in (weight, bias)
     )
-    if learned or not _is_known(x, weight, FEWEST):
+    fewest = FEWEST if weight.is_contiguous() else FEWEST_TURNED
+    if learned or not _is_known(x, weight, fewest):
         return F.linear(x, weight, bias)
     if torch.is_grad_enabled() and x.requires_grad:
         mapped: Tensor = _Linear.apply(x, weight, bias)  # type: ignore[no-untyped-call]
