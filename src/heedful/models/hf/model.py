@@ -51,6 +51,7 @@ class HuggingFace(nn.Module):
         self._layers = tuple(layers)
         self._sites, self._form, self._head, self._fillers = sites, form, head, dict(fillers)
         self._by_call = {(site.module, site.nth): site for site in sites}
+        self._read_where_asked = False  # as far as is known yet
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -124,7 +125,9 @@ class HuggingFace(nn.Module):
                 f"there is no attention {min(unknown)!r} to edit: choose one of model.sites."
             )
         inputs, graph = inputs_of(batch, self._form), torch.is_grad_enabled()
-        recorder = Recorder(self._by_call, edits, keep, inputs.sides, batch.ids)
+        known = keep.readout_weights and self._asks_once(inputs) and self._read_where_asked
+        listened = replace(keep, readout_weights=False) if known else keep
+        recorder = Recorder(self._by_call, edits, listened, inputs.sides, batch.ids)
         texts, width = inputs.sides["a"].real.shape
         again = keep.again and graph and is_long(texts, width, width)
         if again and "use_cache" in self._form.takes:  # keys and values would be there twice
@@ -139,6 +142,10 @@ class HuggingFace(nn.Module):
             readout = {}
             if recorder.output is not None:
                 readout = readout_weights(logits, recorder.output, self._sites, recorder.sides)
+                self._learn(readout, inputs)
+            elif known:
+                own = _places(inputs, self._sites).to(logits.dtype)
+                readout = readout_where(own, self._sites, inputs.sides)
         return Trace(
             logits=logits if graph else logits.detach(),
             weights=recorder.weights,
@@ -150,6 +157,20 @@ class HuggingFace(nn.Module):
             projection_biases=recorder.projection_biases,
             readout_weights=readout,
         )
+
+    def _asks_once(self, inputs: Inputs) -> bool:
+        """Whether the head of a decoder reads logits at one place of each text."""
+        decoder = not self._form.decodes and isinstance(self._head, Writing)
+        return decoder and inputs.answer is None
+
+    def _learn(self, readout: Mapping[str, Tensor], inputs: Inputs) -> None:
+        """If the gradient says that a prediction is read at the asked place alone, what comes after
+        the last attention looks at each place by itself. That is the module's build: it is computed
+        once, with texts of several places."""
+        if self._asks_once(inputs) and not self._read_where_asked:
+            own = readout[self._sites[-1].spec.name]
+            asked = _places(inputs, self._sites).to(own.dtype)
+            self._read_where_asked = own.shape[1] > 1 and torch.equal(own, asked)
 
     def logits_between_layers(self, batch: Batch, edits: Edits, between: Between) -> Tensor:
         """The logits, where `between(number, states)` is shown the states that each layer is given,
@@ -375,17 +396,32 @@ def readout_weights(
     turns out to read the first token, GPT-2's the last, a mean all of them. Sites whose queries
     are on the last site's side share its rows; an encoder whose states are read by a decoder is
     read everywhere."""
-    shares = {
-        name: side.real.double() / side.real.sum(-1, keepdim=True).clamp_min(1)
-        for name, side in sides.items()
-    }
     # unlike factors: in the plain sum two opposite classes would cancel
     factors = torch.linspace(1, 2, logits.shape[-1], device=logits.device, dtype=logits.dtype)
     (slopes,) = torch.autograd.grad((logits * factors).sum(), output, retain_graph=True)
     last = sites[-1].spec.queries
     side = sides[last]
     norms = side.turn_back(slopes.double().flatten(2).norm(dim=-1), 1) * side.real
-    total = norms.sum(-1, keepdim=True)
-    own = norms / torch.where(total > 0, total, 1.0)
-    shares[last] = torch.where(total > 0, own, shares[last])
-    return {site.spec.name: shares[site.spec.queries].to(output.dtype) for site in sites}
+    shares = readout_where(norms, sites, sides)
+    return {name: share.to(output.dtype) for name, share in shares.items()}
+
+
+def readout_where(
+    own: Float[Tensor, "b q"], sites: Sequence[Site], sides: Mapping[str, Side]
+) -> dict[str, Tensor]:
+    """By site, where the rows of the last one count so much. A text that is read nowhere is read
+    everywhere."""
+    shares = {
+        name: side.real.double() / side.real.sum(-1, keepdim=True).clamp_min(1)
+        for name, side in sides.items()
+    }
+    last, total = sites[-1].spec.queries, own.sum(-1, keepdim=True)
+    shares[last] = torch.where(total > 0, own / torch.where(total > 0, total, 1.0), shares[last])
+    return {site.spec.name: shares[site.spec.queries] for site in sites}
+
+
+def _places(inputs: Inputs, sites: Sequence[Site]) -> Float[Tensor, "b q"]:
+    """1 where a text is asked about, among the queries of the last site."""
+    side = inputs.sides[sites[-1].spec.queries]
+    asked = torch.zeros(side.real.shape, dtype=torch.float64, device=side.real.device)
+    return side.turn_back(asked.scatter(1, inputs.place[:, None], 1.0), 1) * side.real
