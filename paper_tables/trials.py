@@ -60,8 +60,9 @@ def _weighed(
     *probes: ProbeSpec,
     corpora: tuple[str, ...] = ("20news", "sst"),
 ) -> Study:
-    """tutek2020's additive model of one term, with another weight of it."""
-    study = _tutek(name, (f"bilstm-additive-{base.name}",), TRAIN, *probes, corpora=corpora)
+    """tutek2020's models of one term, with another weight of it."""
+    kept = tuple(f"bilstm-{attention}-{base.name}" for attention in ("dot", "additive"))
+    study = _tutek(name, kept, TRAIN, *probes, corpora=corpora)
     return _changed(study, terms=(replace(base, weight=weight),))
 
 
@@ -99,12 +100,14 @@ def _larger() -> Study:
 
 
 TRAIN, OWN = TUTEK.settings[0].train, TUTEK.settings[0].probes[:4]
-FITTING, WORDS = OWN[:2], ProbeSpec("mutual_information")
+FITTING = OWN[:2]
 ALONE = ProbeSpec("token_probability")
+INFORMATION = ProbeSpec("mutual_information", {"split": "training", "inputs": "clusters"})
+PRINTED = (*FITTING, INFORMATION, ALONE)
 DISTANCE = replace(TYING, params=(("squared", False),))
 MOVING = replace(TYING, params=(("squared", False), ("still", False)))
 THREE = ("20news", "sst", "imdb")
-BASE = ("bilstm-additive-base",)
+BASES = ("bilstm-dot-base", "bilstm-additive-base")
 DOTS = tuple(name for name in MODELS if name.startswith("bilstm-dot-"))
 ADDITIVE = tuple(f"bilstm-additive-{name}" for name in ("base", "residual", "tying", "mlm"))
 
@@ -115,14 +118,35 @@ TRIALS: Mapping[str, Trial] = {
     "tutek2020-wide": Trial(
         "tutek2020",
         "the encoder is as wide as the paper's, 150 per direction instead of 50",
-        _changed(_tutek("tutek2020-wide", BASE, TRAIN, *FITTING, ALONE), hidden=150),
+        _changed(_tutek("tutek2020-wide", BASES, TRAIN, *FITTING, ALONE), hidden=150),
     ),
     "tutek2020-300": Trial(
         "tutek2020",
         "vectors have 300 numbers (GloVe's 100 lifted by an orthonormal map) and states 150 per "
-        "direction, as in the paper",
-        _changed(_tutek("tutek2020-300", tuple(MODELS), TRAIN, *OWN, corpora=THREE), hidden=150),
+        "direction, as in the paper; mutual information as in `tutek2020-information`",
+        _changed(
+            _tutek("tutek2020-300", tuple(MODELS), TRAIN, *PRINTED, corpora=THREE), hidden=150
+        ),
         {"vectors": "glove300"},
+    ),
+    "tutek2020-300-unit": Trial(
+        "tutek2020",
+        "widths as in `tutek2020-300`, and dot attention as in `tutek2020-unit`",
+        _changed(
+            _tutek("tutek2020-300-unit", DOTS, TRAIN, *FITTING, ALONE, corpora=THREE),
+            hidden=150,
+            attention="unit_dot",
+        ),
+        {"vectors": "glove300"},
+    ),
+    "tutek2020-unit": Trial(
+        "tutek2020",
+        "dot attention scores states of length one and divides nothing by √d, as the program of "
+        "the authors' later paper does",
+        _changed(
+            _tutek("tutek2020-unit", DOTS, TRAIN, *FITTING, ALONE, corpora=THREE),
+            attention="unit_dot",
+        ),
     ),
     "jain2019-300": Trial(
         "jain2019",
@@ -130,23 +154,9 @@ TRIALS: Mapping[str, Trial] = {
         _wide(),
         {"vectors": "glove300"},
     ),
-    "tutek2020-scaled": Trial(
-        "tutek2020",
-        "dot attention as the paper's formula has it: of whole states, divided by √d",
-        _changed(
-            _tutek("tutek2020-scaled", DOTS, TRAIN, *FITTING, ALONE, corpora=THREE),
-            attention="dot",
-        ),
-    ),
-    "tutek2020-words": Trial(
-        "tutek2020",
-        "mutual information on test texts, word by word, instead of training texts and clusters "
-        "of embeddings",
-        _tutek("tutek2020-words", ADDITIVE, TRAIN, WORDS, corpora=THREE),
-    ),
     "tutek2020-sharp": Trial(
         "tutek2020",
-        "dot attention of whole states, not divided by √d: the longer states are, the sharper",
+        "dot attention is not divided by √d, so that it starts ten times as sharp (base, d = 100)",
         _changed(
             _tutek("tutek2020-sharp", DOTS, TRAIN, *FITTING, ALONE, corpora=THREE),
             attention="plain_dot",
@@ -156,7 +166,7 @@ TRIALS: Mapping[str, Trial] = {
         "tutek2020",
         "the embeddings stay as they are, which the paper says of the models that guess words only",
         _changed(
-            _tutek("tutek2020-frozen", BASE, TRAIN, *OWN, corpora=THREE), train_embedding=False
+            _tutek("tutek2020-frozen", BASES, TRAIN, *OWN, corpora=THREE), train_embedding=False
         ),
     ),
     "tutek2020-guessing": Trial(
@@ -166,20 +176,22 @@ TRIALS: Mapping[str, Trial] = {
     ),
     "tutek2020-guessing-0.3": Trial(
         "tutek2020",
-        "guessing masked words weighs 0.3 instead of 1",
-        _weighed("tutek2020-guessing-0.3", MASKING, 0.3, *OWN, corpora=THREE),
+        "guessing masked words weighs 0.3 instead of 1; mutual information as in "
+        "`tutek2020-information`",
+        _weighed("tutek2020-guessing-0.3", MASKING, 0.3, *PRINTED, corpora=THREE),
     ),
     "tutek2020-guessing-3": Trial(
         "tutek2020",
-        "guessing masked words weighs 3 instead of 1",
-        _weighed("tutek2020-guessing-3", MASKING, 3, *OWN, corpora=THREE),
+        "guessing masked words weighs 3 instead of 1; mutual information as in "
+        "`tutek2020-information`",
+        _weighed("tutek2020-guessing-3", MASKING, 3, *PRINTED, corpora=THREE),
     ),
     **{
         f"tutek2020-tying-{weight}": Trial(
             "tutek2020",
             f"tying weighs {weight} on the distance itself, averaged over tokens, instead of "
-            f"{TYING.weight:g} on its square",
-            _weighed(f"tutek2020-tying-{weight}", DISTANCE, weight, *OWN, corpora=THREE),
+            f"{TYING.weight:g} on its square; mutual information as in `tutek2020-information`",
+            _weighed(f"tutek2020-tying-{weight}", DISTANCE, weight, *PRINTED, corpora=THREE),
         )
         for weight in (1, 10, 20, 30)
     },
@@ -187,13 +199,24 @@ TRIALS: Mapping[str, Trial] = {
         f"tutek2020-moving-{weight}": Trial(
             "tutek2020",
             f"tying weighs {weight} on the distance itself, averaged over tokens, and embeddings "
-            "come to the states, too",
-            _weighed(f"tutek2020-moving-{weight}", MOVING, weight, *OWN, corpora=THREE),
+            "come to the states, too; mutual information as in `tutek2020-information`",
+            _weighed(f"tutek2020-moving-{weight}", MOVING, weight, *PRINTED, corpora=THREE),
         )
         for weight in (1, 10, 20, 30)
     },
     "tutek2020-frontier": Trial(
         "tutek2020", "adversaries of the base model and of the one that guesses words", _imitated()
+    ),
+    "tutek2020-long": Trial(
+        "tutek2020",
+        "trained for 40 epochs instead of 8; the best on dev is kept as before",
+        _tutek("tutek2020-long", BASES, replace(TRAIN, epochs=40), *FITTING, ALONE),
+    ),
+    "tutek2020-information": Trial(
+        "tutek2020",
+        "mutual information counted on the training texts, of which there are more, and with "
+        "clusters of embeddings in the place of words, as the paper has it",
+        _tutek("tutek2020-information", ADDITIVE, TRAIN, INFORMATION),
     ),
     "vashishth2019-large": Trial(
         "vashishth2019", "states have 128 numbers per direction instead of 32", _larger()

@@ -60,7 +60,7 @@ def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
 def test_a_model_for_each_name_in_the_paper() -> None:
     printed_models = set(published("tutek2020").query("table in ('1', '2', '3')")["model"])
     assert printed_models <= set(STUDY.names.values())
-    assert STUDY.names["bilstm-unit_dot+tying0.1"] == "bilstm-dot-tying"
+    assert STUDY.names["bilstm-dot+tying0.1"] == "bilstm-dot-tying"
     assert STUDY.names["bilstm+residual-additive"] == "bilstm-additive-residual"
     assert all(model.hidden == 50 for model in MODELS.values())
     kept = {name for name, model in MODELS.items() if not model.train_embedding}

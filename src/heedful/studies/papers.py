@@ -312,12 +312,6 @@ PRUTHI2020 = Study(
 # on a mean over 300. Tried by hand, 0.3 and more cost SST five points of F1. Epochs are jain2019's,
 # the dev score is F1. Embeddings are trained, as jain2019's are, but for the models that guess
 # words, of which the paper says that they are not (`python -m tools.trials tutek2020-frozen`).
-#
-# By the paper's formula dot attention is q · h / √d. The authors' program for a later paper on the
-# same models has the division commented out and scores states of length one: that is taken here
-# (`tutek2020-scaled` is the formula). Mutual information clusters embeddings, as in the paper. It
-# does not say whose: here those of the training texts, since no test split has the million tokens
-# that it allows for (`tutek2020-words` is word by word, on test texts).
 
 
 TYING, MASKING = TermSpec("tying", 0.1), TermSpec("mlm", 1.0)
@@ -330,8 +324,8 @@ VARIANTS = {
     "mlm": replace(BASE, train_embedding=False, terms=(MASKING,)),
 }
 MODELS = {
-    f"bilstm-{attention}-{variant}": replace(model, attention=ours)
-    for attention, ours in (("additive", "additive"), ("dot", "unit_dot"))
+    f"bilstm-{attention}-{variant}": replace(model, attention=attention)
+    for attention in ("additive", "dot")
     for variant, model in VARIANTS.items()
 }
 """By their names in the paper."""
@@ -344,7 +338,7 @@ DEEPER = {
 
 TUTEK2020 = Study(
     name="tutek2020",
-    version=3,
+    version=2,
     description="words kept in their states: does the score then depend on attention?",
     citation="Tutek & Šnajder 2020, Staying True to Your Word: (How) Can Attention Become "
     "Explanation?, RepL4NLP",
@@ -356,8 +350,7 @@ TUTEK2020 = Study(
             (
                 ProbeSpec("score"),
                 ProbeSpec("substitution", {"metric": "f1", "trained": False}),
-                ProbeSpec("mutual_information", {"split": "training", "inputs": "clusters"}),
-                *_probes("token_probability", "conicity", "token_logits"),
+                *_probes("mutual_information", "token_probability", "conicity", "token_logits"),
             ),
             replace(TRAINING, clip=5.0, select="f1"),
             ("diabetes",),
