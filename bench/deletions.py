@@ -23,6 +23,10 @@ from heedful.types import Batch, Model, Text
 
 VOCABULARY, EMBEDDING, LONGEST = 5000, 300, 2002
 START, END, FIRST = 2, 3, 4
+UNFORGETTING = (
+    "unforgetting"  # a BiLSTM after each deletion of which there is no way but to the end
+)
+OPEN = 12.0  # of a gate, before the sigmoid
 
 
 @contextmanager
@@ -33,9 +37,19 @@ def models(encoder: str, setting: Setting) -> Iterator[tuple[Model, Model]]:
             yield model, model
         return
     vectors = torch.randn(VOCABULARY, EMBEDDING, generator=torch.Generator().manual_seed(0))
-    built: Any = build(ModelSpec(encoder, "additive"), vectors, 2, seed=0)
+    name = "bilstm" if encoder == UNFORGETTING else encoder
+    built: Any = build(ModelSpec(name, "additive"), vectors, 2, seed=0)
+    if encoder == UNFORGETTING:
+        _remember(built.encoder.stack[0])
     built = built.to(setting.device).eval()
     yield built, packed(built)
+
+
+@torch.no_grad()
+def _remember(layer: Any) -> None:
+    """Opens the forget gates: cells keep all that they have read."""
+    for bias in (layer.bias_ih_l0, layer.bias_ih_l0_reverse):
+        bias[layer.hidden_size : 2 * layer.hidden_size] = OPEN
 
 
 def text_of(length: int) -> Batch:

@@ -12,12 +12,12 @@ from scipy.stats import kendalltau
 from torch import Tensor, nn
 
 from heedful.data import Split
-from heedful.models import Encoding, OneSequence, Recurrent, run_packed
+from heedful.models import Encoding, Gru, OneSequence, Recurrent, run_packed
 from heedful.types import Batch, Keep, Text
 
 
 class Packed(nn.Module):
-    def __init__(self, encoder: Recurrent) -> None:
+    def __init__(self, encoder: Recurrent | Gru) -> None:
         super().__init__()
         self.stack = encoder.stack
 
@@ -29,8 +29,8 @@ class Packed(nn.Module):
 
 
 def packed(model: OneSequence) -> OneSequence:
-    """The same weights; a model without an LSTM is what it was."""
-    if not isinstance(model.encoder, Recurrent):
+    """The same weights; a model without an LSTM or a GRU is what it was."""
+    if not isinstance(model.encoder, Recurrent | Gru):
         return model
     found = copy.copy(model)
     found._modules = dict(model._modules) | {"encoder": Packed(model.encoder)}

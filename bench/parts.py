@@ -79,7 +79,7 @@ def _parts() -> dict[str, Part]:
 
 PAPERS = ("sst", "imdb")
 ENCODERS = (
-    *("bilstm", "lstm", "bigru", "orthogonal", "cnn", "conv", "average", "none"),
+    *("bilstm", "unforgetting", "lstm", "bigru", "orthogonal", "cnn", "conv", "average", "none"),
     "bert",  # of Hugging Face: nothing but to start anew
 )
 CAPTUM = (

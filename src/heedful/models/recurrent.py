@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -22,7 +24,6 @@ from heedful.models.encoders import (
     without_padding,
 )
 from heedful.models.walks import (
-    BLOCK,
     Carried,
     Reading,
     Walks,
@@ -38,26 +39,37 @@ ENTRIES = Entries(ModelPart)
 def run_layer(
     layer: nn.LSTM | nn.GRU, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
 ) -> Float[Tensor, "b t d"]:
-    """The states of an `nn.LSTM` or `nn.GRU` over texts of these lengths; zeros in padding."""
-    return run_packed(layer, x, lengths) if x.is_cuda else _run_padded(layer, x, lengths)
+    """The states of a layer over texts of these lengths; zeros in padding.
 
-
-def _run_padded(layer: nn.LSTM | nn.GRU, x: Tensor, lengths: Tensor) -> Tensor:
-    """Each direction by itself from each text's own first token, so that padding comes after all
-    that counts. On a CPU padded layers are several times faster than packed ones, most of all
-    backwards."""
-    rows, places = torch.arange(len(x))[:, None], torch.arange(x.shape[1])
+    Each direction runs by itself from each text's own first token, so that padding comes after all
+    that counts. Padded layers are faster than packed ones: on a CPU several times, most of all
+    backwards; on a card the host need not wait for lengths, and cuDNN may keep small layers in
+    one kernel."""
+    rows = torch.arange(len(x), device=x.device)[:, None]
+    places = torch.arange(x.shape[1], device=x.device)
     mirrored = torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
     zero = x.new_zeros(1, len(x), layer.hidden_size)
     start: Any = (zero, zero) if isinstance(layer, nn.LSTM) else zero
     run: Any = torch.lstm if isinstance(layer, nn.LSTM) else torch.gru
+    # cuDNN's backward pass wants training mode; without dropout the mode changes nothing else
+    mode = layer.training or is_grad_enabled()
     parts: list[Tensor] = []
     for weights in layer.all_weights:  # of each direction
         back = len(parts) == 1
         given = _taken(x, (rows * x.shape[1] + mirrored).t()) if back else x.transpose(0, 1)
-        states = run(given, start, weights, True, 1, 0.0, layer.training, False, False)[0]
+        with _unflattened():
+            states = run(given, start, weights, True, 1, 0.0, mode, False, False)[0]
         parts.append(_taken(states, mirrored * len(x) + rows) if back else states.transpose(0, 1))
     return without_padding(torch.cat(parts, -1), lengths)
+
+
+@contextmanager
+def _unflattened() -> Iterator[None]:
+    """One direction's weights are not all that cuDNN keeps in one piece. It copies them, which is
+    little beside the steps."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="RNN module weights are not part of single")
+        yield
 
 
 def _taken(x: Float[Tensor, "a b e"], rows: Int[Tensor, "c d"]) -> Float[Tensor, "c d e"]:
@@ -67,7 +79,7 @@ def _taken(x: Float[Tensor, "a b e"], rows: Int[Tensor, "c d"]) -> Float[Tensor,
 def run_packed(
     layer: nn.Module, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
 ) -> Float[Tensor, "b t d"]:
-    """The same by a packed layer."""
+    """The same by one packed layer of both directions."""
     return run_packed_from(layer, x, lengths)[0]
 
 
@@ -138,8 +150,8 @@ class Layered(Encoder):
         states = self.layer(layer, encoding.x, lengths) if later else encoding.states
         readings = self.readings(layer, encoding.x, states, lengths)
         walks = Walks(readings, lengths, None if later else readout)
-        if not later:  # a walk holds inputs, states and readouts of a block
-            return Deletions(readout(states), walks.changed, width=4 * BLOCK)
+        if not later:  # walks bound their own memory
+            return Deletions(readout(states), walks.changed, width=1)
 
         def changed(examples: Tensor, positions: Tensor) -> Iterator[Changed]:
             rows = torch.arange(len(positions), device=positions.device)
@@ -233,7 +245,7 @@ class Orthogonal(Layered):
         carried: Carried = tuple(states.new_zeros(3, *states[:, 0].shape))
         passed = []
         for given in inputs:
-            carried = step(given.clone(), carried)
+            carried = step(given, carried)
             passed.append(carried)
         whole = tuple(torch.stack(part) for part in zip(*passed, strict=True))
         return [Reading(inputs, whole, step, unit=2.0)]

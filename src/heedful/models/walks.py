@@ -3,8 +3,8 @@
 States before the deleted token (in reading direction) stay what they were, so a deletion starts
 from what the layer carried there, and its walk ends where the layer is again as it was with the
 token: at the end of the text at the latest, mostly long before, as layers forget. Walks are taken
-in blocks of a few steps, the longest first, so that those still walking are always the first rows
-of one matrix. A block is given away before the next begins: memory does not grow with the text.
+in blocks of a few steps, those with equally far to go together. A block is given away before the
+next begins: memory does not grow with the text.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from functools import partial
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from heedful.models.encoders import Changed, Readout
+from heedful.models.hf.linear import linear
 
 Carried = tuple[Float[Tensor, "*n h"], ...]
 BLOCK = 8
 """Steps. After each block it is asked who has arrived."""
+AT_ONCE = {"cpu": 512, "cuda": 1 << 14}
+"""Walks; bounds the memory of a block."""
 SAME = 2.0
 """In units of rounding: the root mean square by which what is carried may be off where a walk ends.
 Two passes over one text that differ in nothing but their batch are about one such unit apart."""
@@ -29,8 +33,8 @@ Two passes over one text that differ in nothing but their batch are about one su
 
 @dataclass(frozen=True)
 class Reading:
-    """One direction of a layer that has read texts, and how it reads on: `step(inputs, carried)`,
-    which may overwrite the inputs. Time comes first; padding holds zeros.
+    """One direction of a layer that has read texts, and how it reads on: `step(inputs, carried)`.
+    Time comes first; padding holds zeros.
 
     `carried` is what goes from each token to the next, the state first, in units of `unit`."""
 
@@ -55,7 +59,10 @@ def lstm_readings(
     for suffix, h in _directions(layer, states):
         inputs, recurrent = lstm_inputs(layer, x, suffix)
         reverse = suffix != ""
-        gates = (inputs + _shifted(h, reverse) @ recurrent).sigmoid_().mul_(live)
+        gates = torch.empty_like(inputs)
+        before = _shifted(h, reverse).flatten(0, 1)
+        torch.addmm(inputs.flatten(0, 1), before, recurrent.t(), out=gates.flatten(0, 1))
+        gates.sigmoid_().mul_(live)
         enter, forget, candidate, _ = gates.chunk(4, -1)
         fresh = (2 * candidate - 1) * enter
         cells = torch.empty_like(fresh)
@@ -68,25 +75,32 @@ def lstm_readings(
 
 
 def lstm_inputs(layer: nn.Module, x: Tensor, suffix: str = "") -> tuple[Tensor, Tensor]:
-    """What an LSTM makes of its inputs, time first, and its recurrent weights, transposed; for
-    `lstm_walk`. The candidate's are doubled: tanh(x) = 2σ(2x) − 1, and one σ does for all. On
-    CPUs σ is several times faster than tanh; the absolute error is the same."""
+    """What an LSTM makes of its inputs, time first, and its recurrent weights; for `lstm_walk`. The
+    candidate's are doubled: tanh(x) = 2σ(2x) − 1, and one σ does for all. On CPUs σ is several
+    times faster than tanh; the absolute error is the same."""
     weights = _weights(layer, suffix)
     size = weights["hh"].shape[1]
     double = x.new_ones(4 * size)
     double[2 * size : 3 * size] = 2  # PyTorch's order: input, forget, candidate, output
     bias = (weights["bias_ih"] + weights["bias_hh"]) * double
-    inputs = nn.functional.linear(x.transpose(0, 1), weights["ih"] * double[:, None], bias)
-    return inputs, (weights["hh"] * double[:, None]).t()
+    inputs = F.linear(x.transpose(0, 1).contiguous(), weights["ih"] * double[:, None], bias)
+    return inputs, weights["hh"] * double[:, None]
 
 
 def lstm_walk(inputs: Tensor, carried: Carried, recurrent: Tensor) -> Carried:
     """From half the state and twice the cell to the same; `recurrent` is for half a state. Halves
     and doubles are exact and save passes over memory, which cost more here than arithmetic."""
     h, c = carried
-    enter, forget, candidate, leave = inputs.addmm_(h, recurrent).sigmoid_().chunk(4, -1)
+    gates = mapped(h, recurrent).add_(inputs).sigmoid_()
+    enter, forget, candidate, leave = gates.chunk(4, -1)
     c = (forget * c).sub_(enter, alpha=2).addcmul_(enter, candidate, value=4)
     return c.sigmoid().sub_(0.5).mul_(leave), c
+
+
+def mapped(h: Float[Tensor, "n h"], recurrent: Float[Tensor, "g h"]) -> Float[Tensor, "n g"]:
+    """By oneDNN where a chunk is whole: it prepares a kernel for every number of rows."""
+    whole = len(h) in (AT_ONCE["cpu"], BLOCK * AT_ONCE["cpu"])
+    return (linear if whole else F.linear)(h, recurrent)
 
 
 def gru_readings(
@@ -99,8 +113,8 @@ def gru_readings(
         size = weights["hh"].shape[1]
         own = weights["bias_hh"]
         bias = weights["bias_ih"] + torch.cat([own[: 2 * size], torch.zeros_like(own[:size])])
-        inputs = nn.functional.linear(x.transpose(0, 1), weights["ih"], bias)
-        walk = partial(_gru_walk, recurrent=weights["hh"].t(), bias=own[2 * size :])
+        inputs = F.linear(x.transpose(0, 1).contiguous(), weights["ih"], bias)
+        walk = partial(_gru_walk, recurrent=weights["hh"], bias=own[2 * size :])
         found.append(Reading(inputs, (h.contiguous(),), walk, suffix != ""))
     return found
 
@@ -108,7 +122,7 @@ def gru_readings(
 def _gru_walk(inputs: Tensor, carried: Carried, recurrent: Tensor, bias: Tensor) -> Carried:
     (h,) = carried
     size = len(bias)
-    own = h @ recurrent
+    own = mapped(h, recurrent)
     reset, update = (inputs[:, : 2 * size] + own[:, : 2 * size]).sigmoid_().chunk(2, -1)
     new = (own[:, 2 * size :] + bias).mul_(reset).add_(inputs[:, 2 * size :]).tanh_()
     return (torch.lerp(new, h, update),)
@@ -150,8 +164,8 @@ class Walks:
         # each direction's share of the map from states to results, and what a position's result
         # is less that share
         for reading, share in zip(readings, weight.chunk(len(readings), 1), strict=True):
-            other = whole - reading.states.flatten(0, 1) @ share.t()
-            self.walks.append(_Direction(reading, share.t() * reading.unit, other))
+            other = whole - F.linear(reading.states.flatten(0, 1), share)
+            self.walks.append(_Direction(reading, share * reading.unit, other))
 
     def changed(
         self, examples: Int[Tensor, " m"], positions: Int[Tensor, " m"]
@@ -163,15 +177,13 @@ class Walks:
 @dataclass(frozen=True)
 class _Direction:
     reading: Reading
-    weight: Float[Tensor, "h f"]
+    weight: Float[Tensor, "f h"]
     other: Float[Tensor, "tb f"]
 
     def walk(self, examples: Tensor, positions: Tensor, lengths: Tensor) -> Iterator[Changed]:
         """From each deletion on, in step."""
         reading = self.reading
         ahead = -1 if reading.reverse else 1
-        texts = reading.inputs.shape[1]
-        inputs = reading.inputs.flatten(0, 1)
         todo = positions if reading.reverse else lengths - 1 - positions
         todo, rows = torch.sort(todo, descending=True, stable=True)
         examples, place = examples[rows], positions[rows] + ahead
@@ -180,26 +192,33 @@ class _Direction:
         there = ((before >= 0) & (before < lengths[rows]))[:, None]
         start = before.clamp(0, len(reading.inputs) - 1), examples
         carried = tuple(part[start] * there for part in reading.carried)
-        steps = torch.arange(BLOCK, device=todo.device)[:, None]
-        while walking := [n for n in (todo > steps).sum(1).tolist() if n]:
-            rows, examples, place, todo = (
-                each[: walking[0]] for each in (rows, examples, place, todo)
-            )
-            here = steps[: len(walking)] < todo
-            index = place + ahead * steps[: len(walking)]
-            token = torch.where(here, index, place) * texts + examples
-            states = inputs.new_empty(*index.shape, len(self.weight))
-            for number, n in enumerate(walking):
-                given = inputs.index_select(0, token[number, :n])
-                carried = reading.step(given, tuple(part[:n] for part in carried))
-                states[number, :n] = carried[0]
-                states[number, n:] = 0
-            readouts = self.other.index_select(0, token.flatten())
-            readouts.addmm_(states.flatten(0, 1), self.weight)
-            yield Changed(rows, torch.where(here, index, -1), readouts.view(*index.shape, -1))
-            if len(walking) < BLOCK:
-                return
-            going = self._going(carried, token[-1, : walking[-1]], todo[: walking[-1]])
+        size = AT_ONCE[todo.device.type]
+        columns = (rows, examples, place, todo, *carried)
+        chunks = zip(*(torch.split(column, size) for column in columns), strict=True)
+        for row, text, begin, left, *start_with in chunks:
+            yield from self._steps(row, text, begin, left, tuple(start_with))
+
+    def _steps(
+        self, rows: Tensor, examples: Tensor, place: Tensor, todo: Tensor, carried: Carried
+    ) -> Iterator[Changed]:
+        """Block after block. Who comes to the end of the text inside of one goes on the spot."""
+        reading = self.reading
+        ahead = -1 if reading.reverse else 1
+        texts = reading.inputs.shape[1]
+        inputs = reading.inputs.flatten(0, 1)
+        places = torch.arange(BLOCK, device=todo.device)[:, None]
+        while len(todo) and (most := min(BLOCK, int(todo[0]))):
+            here = places[:most] < todo
+            index = torch.where(here, place + ahead * places[:most], -1)
+            token = torch.where(here, index, place - ahead) * texts + examples
+            states = []
+            for each in token:
+                carried = reading.step(inputs.index_select(0, each), carried)
+                states.append(carried[0])
+            readouts = mapped(torch.cat(states), self.weight)
+            readouts += self.other.index_select(0, token.flatten())
+            yield Changed(rows, index, readouts.view(*index.shape, -1))
+            going = self._going(carried, token[-1], todo)
             carried = tuple(part[going] for part in carried)
             rows, examples = rows[going], examples[going]
             place, todo = place[going] + ahead * BLOCK, todo[going] - BLOCK

@@ -87,17 +87,18 @@ def train(
         batches = bucketed(data.lengths, spec.batch_size, seed, number)
         first = number * -(-len(data) // spec.batch_size) + 1
 
-        def step(place: int, index: np.ndarray) -> dict[str, float]:
+        def step(place: int, index: np.ndarray) -> dict[str, Tensor]:
             loss, parts = loss_fn(data.batch(index).to(accelerator.device))
-            check_loss(loss.detach())
             rate = spec.learning_rate * _pace(first + place, spec.warmup)
             descend(loss, model, optimizer, accelerator, rate, spec.clip)
-            return {name: float(part) for name, part in with_parts(loss, parts).items()}
+            # looked at after the epoch: a card would wait for the host at every step
+            return {name: part.double() for name, part in with_parts(loss, parts).items()}
 
         model.train()
         with drawing(seed, number):
             title = f"epoch {number + 1} of {spec.epochs}"
             losses = mean_losses(batches, step, progress, title)
+            check_loss(losses["loss"])
             return losses, score(model.eval(), dev, device)
 
     history = best_epoch(model, optimizer, spec, epoch, scratch)
