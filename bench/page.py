@@ -73,8 +73,10 @@ which the exact solver knows. A search that ends in a local optimum never arrive
         """\
 A text of T random tokens. The naive way deletes each token and runs the model again; for long texts
 it is timed on deletions spread over the text, and scaled. Ours is `model.leave_one_out_logits`:
-recurrent encoders walk on from cached states, convolutions recompute a window, and where states do
-not depend on their neighbours nothing but the sum changes. Hugging Face models are run again, so
+recurrent encoders walk on from cached states to where they have forgotten the token, convolutions
+recompute a window, and where states do not depend on their neighbours nothing but the sum changes.
+Few tokens are read anew in one batch. `unforgetting` is a BiLSTM with open forget gates, which has
+to walk to the end of the text, the worst case. Hugging Face models are run again, so
 they gain nothing. Growth is the slope of log time over log T between the two longest texts.""",
     ),
     Section(

@@ -48,6 +48,20 @@ def test_states_and_slopes_are_those_of_torchs_packed_layer(kind: str, bidirecti
         torch.testing.assert_close(mine, theirs)
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_slopes_are_the_same_in_single_precision(training: bool) -> None:
+    """Where a CPU has a fused layer, with a backward pass of its own."""
+    torch.manual_seed(3)
+    layer = nn.LSTM(4, 3, batch_first=True, bidirectional=True).train(training)
+    x, weight = torch.randn(4, 6, 4, requires_grad=True), torch.randn(4, 6, 6)
+    slopes = [
+        torch.autograd.grad((run(layer, x, LENGTHS) * weight).sum(), [x, *layer.parameters()])
+        for run in (run_packed, run_layer)
+    ]
+    for wanted, found in zip(*slopes, strict=True):
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
 def test_padding_holds_zeros_whatever_was_there() -> None:
     layer = nn.LSTM(2, 2, batch_first=True, bidirectional=True)
     states = run_layer(layer, torch.ones(4, 5, 2), LENGTHS)
@@ -158,6 +172,18 @@ def _by(
     monkeypatch.undo()
     assert read == [len(batch) + 14 if few else len(batch)]
     return deleted.whole, deleted.less
+
+
+@pytest.mark.parametrize("encoder", ["bilstm", "bigru", "orthogonal"])
+def test_few_walks_at_once_change_nothing(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last chunk is not whole."""
+    model, batch = tiny_model(encoder, layers=1, double=True), tiny_batch((14, 3, 20))
+    monkeypatch.setattr(one_sequence, "_FEW", {"cpu": {True: 0, False: 0}})
+    with torch.no_grad():
+        whole = model.leave_one_out_logits(batch).less
+        monkeypatch.setattr(walks, "AT_ONCE", {"cpu": 16})
+        found = model.leave_one_out_logits(batch).less
+    torch.testing.assert_close(found, whole, atol=1e-12, rtol=0, equal_nan=True)
 
 
 def test_walks_of_no_deletions_change_nothing() -> None:

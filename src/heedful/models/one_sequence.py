@@ -113,7 +113,8 @@ class OneSequence(OneQuery):
         mask = text.mask[every[:, None], index] & (places < lengths[:, None])
         states = self.encoder(self.embedding(text.tokens)[every[:, None], index], lengths).states
         read = self._read(self._readout()(states))
-        logits = Base(*read, mask, self.attention.weighting).logits + self.decoder.bias.double()
+        base = Base(*read, mask, self.attention.weighting)
+        logits = base.mixed(base.terms.sum(1)) + self.decoder.bias.double()
         less = logits.new_full((rows, width, logits.shape[-1]), float("nan"))
         less[examples, positions] = logits[rows:]
         return Deleted(logits[:rows], less)
@@ -158,10 +159,15 @@ class Base:
         return largest if self.weighting.normalised else torch.zeros_like(largest)
 
     @cached_property
+    def terms(self) -> Float[Tensor, "b t c1"]:
+        """Of each token: power · (value, 1)."""
+        powers = self.powers(_unseen(self.scores, self.mask), self.top[:, None])[..., None]
+        return torch.cat([powers * self.values, powers], -1)
+
+    @cached_property
     def sums(self) -> tuple[Float[Tensor, "b s c1"], Float[Tensor, "b s c1"]]:
         """Before and from each position on: Σ power · (value, 1)."""
-        powers = self.powers(_unseen(self.scores, self.mask), self.top[:, None])[..., None]
-        terms = torch.cat([powers * self.values, powers], -1)
+        terms = self.terms
         zero = terms.new_zeros(terms.shape[0], 1, terms.shape[2])
         before = torch.cat([zero, terms.cumsum(1)], 1)
         after = torch.cat([terms.flip(1).cumsum(1).flip(1), zero], 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -57,7 +57,7 @@ def run_layer(
     for weights in layer.all_weights:  # of each direction
         back = len(parts) == 1
         given = _taken(x, (rows * x.shape[1] + mirrored).t()) if back else x.transpose(0, 1)
-        with _unflattened():
+        with _unflattened() if x.is_cuda else nullcontext():
             states = run(given, start, weights, True, 1, 0.0, mode, False, False)[0]
         parts.append(_taken(states, mirrored * len(x) + rows) if back else states.transpose(0, 1))
     return without_padding(torch.cat(parts, -1), lengths)
