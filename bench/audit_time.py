@@ -33,6 +33,8 @@ def main(arguments: list[str]) -> None:
     for name in ("label-words", "template", "dtype", "device", "text-column", "label-column"):
         parser.add_argument(f"--{name}")
     given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value}
+    if "label_words" in given:
+        given["label_words"] = dict(pair.split("=", 1) for pair in given["label_words"].split(","))
     sys.stdout.write(json.dumps(row(**given), indent=1) + "\n")
 
 
