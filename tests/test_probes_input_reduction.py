@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,16 @@ def test_a_beam_goes_around_a_bad_order() -> None:
     wide = reduced(removal, backwards(removal), beam=3)
     assert wide.left.tolist() == [[True, False, False]]
     assert float(wide.confidence) == pytest.approx(sigmoid(1.0))
+
+
+def test_another_class_may_be_asked_about() -> None:
+    """The prediction stays, by a bias of 4. What is told is the probability of the class asked
+    about, and what speaks against that class goes first."""
+    removal = bag([DULL, GOOD, SLOW, FINE], bias=4.0)
+    asked = replace(removal, label=1 - removal.label)
+    found = reduced(asked, weights(asked))
+    assert found.left.tolist() == [[False, False, True, False]]
+    assert float(found.confidence) == pytest.approx(1 - sigmoid(2.0))
 
 
 def test_what_is_told_of_it() -> None:

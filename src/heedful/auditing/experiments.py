@@ -296,8 +296,10 @@ def infidelities(audit: AuditBatch) -> Iterator[Values]:
 
 def reductions(audit: AuditBatch) -> Iterator[Values]:
     """How few words keep the prediction, by the explanations that a study reduces by, each made
-    again at every step; and in a random order."""
+    again at every step; and in a random order. An answer is no prediction that stays or changes."""
     model, batch, label = audit.decided
+    if batch.answer is not None:
+        return
     removal = WordRemoval(model, batch, label)
     maps = {
         named.name: partial(_map, model, named=named, target=audit.spec.target)

@@ -116,6 +116,8 @@ class Measurer:
         table.add(sink_masses(forward, marks), ATTENTION)
         found, maps = self._explained(forward, self.must)
         self.skipped = found.skipped
+        if "input_reduction" in self.spec.only and batch.answer is not None:
+            self.skipped["input_reduction"] = "an answer is no prediction that stays or changes."
         audit = AuditBatch(
             forward,
             self.spec,

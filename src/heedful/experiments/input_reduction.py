@@ -36,7 +36,7 @@ Scores = Callable[[Batch, Int[Tensor, " n"]], Float[Tensor, "n _w"]]
 
 @dataclass(frozen=True)
 class Reduced:
-    """The words that are left of each text, and the probability of its prediction on them."""
+    """The words that are left of each text, and the probability of the class to explain on them."""
 
     left: Bool[Tensor, "b w"]
     confidence: Float[Tensor, " b"]
@@ -57,11 +57,12 @@ def reduced(removal: WordRemoval, scores: Scores, beam: int = 1, seed: int = 0) 
     mask, b = removal.mask, len(removal.batch)
     gone = mask.new_zeros((b, 1, mask.shape[1]))
     held = mask.new_ones((b, 1))
-    best, confidence = gone[:, 0], removal.answers(gone).value[:, 0]
+    whole = removal.answers(gone)
+    best, confidence = gone[:, 0], whole.value[:, 0]
     while bool(held.any()):
         tried, there = _without_one_more(removal, scores, gone, held, (beam, seed))
         found = removal.answers(tried)
-        there &= found.decision == removal.label[:, None]
+        there &= found.decision == whole.decision
         value = found.value.masked_fill(~there, -torch.inf)
         order = value.argsort(dim=1, descending=True, stable=True)[:, :beam]
         gone = tried.gather(1, order[..., None].expand(-1, -1, mask.shape[1]))
@@ -137,7 +138,8 @@ def told(
         for name, each in orders.items()
     }
     gone = torch.stack([removal.mask & ~top for top in tops.values()], 1)
-    kept = (removal.answers(gone).decision == removal.label[:, None]).double()
+    whole = removal.answers(torch.zeros_like(gone[:, :1])).decision
+    kept = (removal.answers(gone).decision == whole).double()
     measures = {
         "words": count.double(),
         "share": count.double() / words,
