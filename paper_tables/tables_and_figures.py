@@ -442,7 +442,8 @@ PARTS = (
         ("deception",),
         ("score", "deception", "detector"),
         "studies.md#pruthi2020-attention-that-hides-what-was-used",
-        missing="BERT with the mean and the maximum over heads",
+        missing="rows of BERT: `heedful train --pretrained DIR --term impermissible`, with the "
+        "mean and the maximum over heads",
     ),
     Part(
         "pruthi2020",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,24 +12,31 @@ import torch
 
 pytest.importorskip("transformers")
 
+from heedful.data import Example, RawCorpus, default_spec
 from heedful.errors import HeedfulError
+from heedful.runner import Machine, finetuned, task
 from heedful.runner.finetune import _training
 from heedful.specs import TermSpec
+from heedful.store import Store
 from heedful.training import (
     LAST,
     STATE_TERMS,
     Encoded,
     FinetuneSpec,
     Layers,
+    MaskedWords,
+    Pass,
     States,
     finetune,
     finetune_loss,
 )
-from heedful.training.finetune import check
+from heedful.training.finetune import check, encode, load_pretrained, masked_words
 from tiny_hf import hf_batch, tiny_hf
+from tiny_tokenizers import saved, word_pieces
 
 FAMILIES = ["Bert", "Roberta", "DistilBert", "Albert", "ModernBert", "GPT2", "Llama"]
 FIRST = "encoder.layer.0.attention.self"
+STATES = ("diversity", "tying")
 
 
 def inputs_for(lengths: tuple[int, ...] = (5, 1, 8, 3)) -> tuple[dict[str, torch.Tensor], Any]:
@@ -80,7 +89,7 @@ def test_a_site_is_given_the_states_of_its_layer(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Bert", "GPT2"])
-@pytest.mark.parametrize("term", list(STATE_TERMS))
+@pytest.mark.parametrize("term", STATES)
 def test_padding_is_not_looked_at(name: str, term: str) -> None:
     model = tiny_hf(name, double=True)
     inputs, labels = inputs_for()
@@ -130,7 +139,7 @@ def last_loss(*terms: TermSpec, watched: TermSpec) -> float:
         return float(finetune_loss(model, [watched])(inputs, data.labels)[watched.title])
 
 
-@pytest.mark.parametrize("name", list(STATE_TERMS))
+@pytest.mark.parametrize("name", STATES)
 def test_training_makes_a_term_smaller(name: str) -> None:
     term = TermSpec(name, 1)
     assert last_loss(TermSpec(name, 20), watched=term) < 0.97 * last_loss(watched=term)
@@ -165,7 +174,7 @@ def test_models_without_terms_keep_their_names() -> None:
 @pytest.mark.parametrize(
     ("term", "message"),
     [
-        (TermSpec("mlm"), "choose one of diversity, tying"),
+        (TermSpec("apart"), "choose one of diversity, impermissible, mlm, tying"),
         (TermSpec("tying", -1), "not negative"),
         (TermSpec("tying", 1, (("size", 3),)), "choose one of site"),
     ],
@@ -191,3 +200,162 @@ def test_a_term_that_is_there_twice_counts_twice_or_is_refused() -> None:
 def test_an_unknown_site_lists_some() -> None:
     with pytest.raises(HeedfulError, match=f"choose one of {FIRST}, "):
         finetune_loss(tiny_hf(), [TermSpec("tying", 1, (("site", "layer.7"),))])
+
+
+def value_in(name: str, forward: Pass, **params: Any) -> float:
+    layers = Layers(forward.model, MaskedWords(4, (0, 1, 2, 3, 4)))
+    return float(STATE_TERMS[name].make(layers, **params).of(forward))
+
+
+@pytest.mark.parametrize(("name", "read"), [("Bert", 0), ("GPT2", -1)])
+@pytest.mark.parametrize(("heads", "expected"), [("mean", 1.5), ("max", 2.0)])
+def test_impermissible_by_hand(name: str, read: int, heads: str, expected: float) -> None:
+    """Of the token that is read one head keeps 1/e of its weight off the mark, the other 1/e²; a
+    text without marks counts 0. What is padded and other tokens' rows do not matter."""
+    model = tiny_hf(name)
+    length, width = 3, 4
+    weights = torch.full((2, 2, width, width), 0.25)
+    place = read if read == 0 else length - 1
+    for head, kept in enumerate((np.exp(-1), np.exp(-2))):
+        weights[0, head, place] = torch.tensor([kept, 1 - kept, 0.0, 9.0])
+    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]])
+    marks = torch.tensor([[False, True, False, False], [False] * 4])
+    forward = Pass(model, {"attention_mask": mask}, (), (weights,), marks)
+    found = value_in("impermissible", forward, heads=heads)
+    assert found == pytest.approx(expected / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["Bert", "GPT2"])
+def test_impermissible_is_of_the_models_own_attention(name: str) -> None:
+    """As the model's own pass says it, and nothing without marks."""
+    model = tiny_hf(name, double=True)
+    inputs, labels = inputs_for()
+    marks = (torch.rand(inputs["input_ids"].shape) < 0.4) & inputs["attention_mask"].bool()
+    lossy = finetune_loss(model, [TermSpec("impermissible")])
+    with torch.no_grad():
+        found = float(lossy(inputs, labels, marks)["impermissible1"])
+        assert float(lossy(inputs, labels, marks & False)["impermissible1"]) == 0
+        attention = model(**inputs, output_attentions=True).attentions[-1]
+    losses = []
+    for row, length in enumerate(inputs["attention_mask"].sum(1).tolist()):
+        read = 0 if name == "Bert" else length - 1
+        line = attention[row, :, read, :length]
+        kept = line[:, ~marks[row, :length]].sum(-1)
+        losses.append(-kept.clamp_min(1e-30).log().mean().item() if marks[row].any() else 0.0)
+    assert found == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder, words = tmp_path_factory.mktemp("folders"), word_pieces()
+    made = tiny_hf(task="masked", seed=2, vocab_size=len(words))
+    made.save_pretrained(folder / "masked")
+    words.save_pretrained(folder / "masked")
+    return {
+        "masked": folder / "masked",
+        "plain": saved(folder / "plain", vocab_size=len(words)),
+        "narrow": saved(folder / "narrow", name="Albert", vocab_size=len(words)),
+    }
+
+
+def test_masked_words_are_guessed_by_the_folders_head(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loss is that of transformers' own masked language model with the same weights, if all
+    words are chosen and none is exchanged."""
+    import transformers
+
+    unchanged = "heedful.training.pretrained_terms.exchanged"
+    monkeypatch.setattr(unchanged, lambda tokens, chosen, filler, span: tokens)
+    start = load_pretrained(folders["masked"], ["a", "b"], 0, 16)
+    words = masked_words(start, folders["masked"])
+    assert words.head is not None and words.mask == 4
+    start.model.eval()
+    lossy = finetune_loss(start.model, [TermSpec("mlm", 1, (("share", 1.0),))], words)
+    inputs = start.tokenizer(["good film", "a bad story !"], padding=True, return_tensors="pt")
+    inputs, ids = dict(inputs), inputs["input_ids"]
+    own = transformers.BertForMaskedLM.from_pretrained(folders["masked"]).eval()
+    plain = (ids > 4) & inputs["attention_mask"].bool()
+    with torch.no_grad():
+        found = lossy(inputs, torch.tensor([0, 1]))["mlm1"]
+        expected = own(**inputs, labels=ids.masked_fill(~plain, -100)).loss
+    torch.testing.assert_close(found, expected)
+
+
+def test_without_a_head_words_are_products_with_embeddings(folders: dict[str, Path]) -> None:
+    start = load_pretrained(folders["plain"], ["a", "b"], 0, 16)
+    words = masked_words(start, folders["plain"])
+    assert words.head is None
+    inputs = {"input_ids": torch.tensor([[0, 6, 2]]), "attention_mask": torch.ones(1, 3).long()}
+    start.model.eval()
+    with torch.no_grad():
+        found = words.logits(start.model, inputs)
+        states = start.model(**inputs, output_hidden_states=True).hidden_states[-1]
+    table = start.model.get_input_embeddings().weight
+    torch.testing.assert_close(found[0, 1, 7], (states[0, 1] * table[7]).sum())
+    narrow = load_pretrained(folders["narrow"], ["a", "b"], 0, 16)
+    with pytest.raises(HeedfulError, match="they are 16 and 8: give --pretrained a folder"):
+        finetune_loss(narrow.model, [TermSpec("mlm")], masked_words(narrow, folders["narrow"]))
+
+
+def test_marks_are_those_of_the_first_text(folders: dict[str, Path]) -> None:
+    """`unlikely` is three tokens; a text without marks has none."""
+    start = load_pretrained(folders["plain"], ["a", "b"], 0, 16)
+    examples = [
+        Example("0", "train", {"a": "an unlikely plot"}, 0, impermissible={"a": [(3, 11)]}),
+        Example("1", "train", {"a": "a film"}, 0),
+    ]
+    found = encode(examples, start, 16)
+    tokens = start.tokenizer.convert_ids_to_tokens(found.columns["input_ids"][0])
+    marked = found.marked(np.array([0, 1]))
+    inside = [name for name, mark in zip(tokens, marked[0].tolist(), strict=True) if mark]
+    assert inside == ["un", "##like", "##ly"] and not marked[1].any()
+
+
+def short(*terms: TermSpec) -> FinetuneSpec:
+    return replace(spec_with(*terms), epochs=4, max_length=16)
+
+
+def deceptive(tmp_path: Path) -> Path:
+    rows = "\n".join(f"{n % 2},a {('bad', 'good')[n % 2]} film the story x" for n in range(60))
+    (tmp_path / "data.csv").write_text(f"label,text\n{rows}\n", encoding="utf8")
+    return tmp_path / "data.csv"
+
+
+def test_a_folder_is_trained_to_hide_its_words(folders: dict[str, Path], tmp_path: Path) -> None:
+    """With the term there is less attention on the words that decide."""
+    store, found = Store(tmp_path / "store"), {}
+    corpus = default_spec("file", path=str(deceptive(tmp_path)), impermissible="good,bad")
+    for weight in (0.0, 10.0):
+        term = TermSpec("impermissible", weight, (("heads", "max"),))
+        work = task(folders["plain"], corpus, short(term), None)
+        found[weight] = _exposed(finetuned(store, work, 0, Machine()).folder("hf"), work.raw)
+    assert found[10.0] < 0.7 * found[0.0]
+
+
+def _exposed(folder: Path, raw: RawCorpus) -> float:
+    """The mean attention of the first token, last layer, on the marks."""
+    start = load_pretrained(folder, list(raw.labels), 0, 16)
+    start.model.eval().set_attn_implementation("eager")
+    data = encode(list(raw.examples)[:20], start, 16)
+    index = np.arange(20)
+    with torch.no_grad():
+        weights = start.model(**data.batch(index), output_attentions=True).attentions[-1]
+    return float((weights[:, :, 0] * data.marked(index)[:, None]).sum(-1).mean())
+
+
+def test_a_corpus_without_marks_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    path = str(deceptive(tmp_path))
+    spec = FinetuneSpec(terms=(TermSpec("impermissible"),))
+    with pytest.raises(HeedfulError, match="the corpus marks none: name them"):
+        task(folders["plain"], default_spec("file", path=path), spec, None)
+    marked = default_spec("file", path=path, impermissible="good")
+    with pytest.raises(HeedfulError, match="'impermissible' is for models that are trained from"):
+        task(folders["plain"], marked, FinetuneSpec(), None)
+
+
+def test_masked_words_are_learned(folders: dict[str, Path], tmp_path: Path) -> None:
+    corpus = default_spec("file", path=str(deceptive(tmp_path)))
+    work = task(folders["masked"], corpus, short(TermSpec("mlm", 1)), None)
+    history = finetuned(Store(tmp_path / "store"), work, 0, Machine()).table("history")
+    assert history["mlm1"].iloc[-1] < 0.9 * history["mlm1"].iloc[0]

@@ -22,6 +22,7 @@ from heedful.data import (
     cut_splits,
     default_prepare,
     limit_splits,
+    mark,
 )
 from heedful.errors import HeedfulError
 from heedful.experiments import score_summary
@@ -42,8 +43,10 @@ from heedful.training import (
     pretrained_digests,
     save_classifier,
 )
-from heedful.training.finetune import VERSION, check, predict
+from heedful.training.finetune import VERSION, Pretrained, check, masked_words, predict
+from heedful.training.pretrained_terms import MaskedWords
 
+IMPERMISSIBLE, MLM = "impermissible", "mlm"
 FOLDER = "hf"
 """The run's Hugging Face folder."""
 
@@ -73,15 +76,20 @@ class Task:
 def task(folder: Path, corpus: CorpusSpec, spec: FinetuneSpec, data_dir: Path | None) -> Task:
     """Read the corpus and name the work by bytes: those of the model, and all it will read."""
     check_terms(spec.terms, STATE_TERMS)
-    _check_unprepared(corpus)
+    marked = IMPERMISSIBLE in _named(spec)
+    _check_unprepared(corpus, marked)
     digests = pretrained_digests(folder)
     piece = CORPORA[corpus.name]
     params = corpus_params(piece, corpus.params)
     raw: RawCorpus = piece.make(data_dir, **params)
     check_raw(raw)
-    raw = replace(
-        raw, examples=limit_splits(cut_splits(raw.examples, corpus.prepare), corpus.prepare)
-    )
+    chosen = limit_splits(cut_splits(raw.examples, corpus.prepare), corpus.prepare)
+    raw = replace(raw, examples=mark(chosen, corpus.prepare.impermissible))
+    if marked and all(e.impermissible is None for e in raw.examples if e.split == "train"):
+        raise HeedfulError(
+            "the term 'impermissible' needs marked tokens, and the corpus marks none: name them "
+            "(--param impermissible=…)."
+        )
     origin = corpus_facts(piece, params, corpus.prepare) | {"sources": dict(raw.sources)}
     origin["prepare"] = {name: origin["prepare"][name] for name in CUTTING}
     facts = {
@@ -89,18 +97,23 @@ def task(folder: Path, corpus: CorpusSpec, spec: FinetuneSpec, data_dir: Path | 
         "version": VERSION,
         "pretrained": digests,
         "corpus": origin,
-        "data": hashlib.sha256(canonical(data_facts(raw)).encode()).hexdigest(),
+        "data": hashlib.sha256(canonical(data_facts(raw, marked)).encode()).hexdigest(),
         "labels": list(raw.labels),
         "train": _training(spec),
     }
     return Task(folder, corpus, raw, spec, facts)
 
 
-def _check_unprepared(corpus: CorpusSpec) -> None:
-    """Of a preparation only the splits count here."""
+def _named(spec: FinetuneSpec) -> set[str]:
+    return {term.name for term in spec.terms}
+
+
+def _check_unprepared(corpus: CorpusSpec, marked: bool) -> None:
+    """Of a preparation only the splits count here, and marks where a term asks for them."""
+    counted = (*CUTTING, IMPERMISSIBLE) if marked else CUTTING
     usual = default_prepare(corpus.name)
     for name, value in asdict(corpus.prepare).items():
-        if name not in CUTTING and value != getattr(usual, name):
+        if name not in counted and value != getattr(usual, name):
             raise HeedfulError(
                 f"the parameter {name!r} is for models that are trained from scratch: a "
                 f"pretrained one brings its own tokenizer and vectors, leave it out."
@@ -133,7 +146,8 @@ def _make(store: Store, work: Task, seed: int, machine: Machine, progress: Progr
     start = load_pretrained(work.folder, work.raw.labels, seed, work.spec.max_length)
     data = encode_splits(work.raw, start, work.spec.max_length)
     scratch = store.scratch(work.key(seed))
-    result = finetune(start.model, data, work.spec, seed, machine.device, scratch, progress)
+    words = _words(work, start)
+    result = finetune(start.model, data, work.spec, seed, machine.device, scratch, progress, words)
     test = data["test"]
     p = predict(result.model, test, machine.device)
     import transformers
@@ -151,6 +165,10 @@ def _make(store: Store, work: Task, seed: int, machine: Machine, progress: Progr
         run.made_with.update(transformers=transformers.__version__, title=work.title)
 
 
+def _words(work: Task, start: Pretrained) -> MaskedWords | None:
+    return masked_words(start, work.folder) if MLM in _named(work.spec) else None
+
+
 def seconds(work: Task, machine: Machine) -> float:
     """About how long one seed takes, from two small epochs of typical length."""
     start = load_pretrained(work.folder, work.raw.labels, 0, work.spec.max_length)
@@ -158,6 +176,7 @@ def seconds(work: Task, machine: Machine) -> float:
     count = _SAMPLE * work.spec.batch_size
     sample = {name: typical(part, count) for name, part in data.items()}
     twice = replace(work.spec, epochs=2, patience=None, select="accuracy")
-    history = finetune(start.model, sample, twice, 0, machine.device).history
+    words = _words(work, start)
+    history = finetune(start.model, sample, twice, 0, machine.device, words=words).history
     growth = len(data["train"]) / len(sample["train"])
     return float(history["seconds"].iloc[-1]) * growth * work.spec.epochs

@@ -36,6 +36,8 @@ from heedful.training.loss import loss_of as loss_of
 from heedful.training.loss import selector as selector
 from heedful.training.loss import target_loss as target_loss
 from heedful.training.loss import target_steps as target_steps
-from heedful.training.state_terms import LAST as LAST
-from heedful.training.state_terms import Layers as Layers
-from heedful.training.state_terms import States as States
+from heedful.training.pretrained_terms import LAST as LAST
+from heedful.training.pretrained_terms import Layers as Layers
+from heedful.training.pretrained_terms import MaskedWords as MaskedWords
+from heedful.training.pretrained_terms import Pass as Pass
+from heedful.training.pretrained_terms import States as States

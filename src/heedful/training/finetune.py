@@ -50,7 +50,7 @@ from heedful.training.loop import (
 )
 from heedful.training.loop import check as check_training
 from heedful.training.loss import STATE_TERMS, DevScore, check_terms, class_score, finite
-from heedful.training.state_terms import Layers, States, StateTerm
+from heedful.training.pretrained_terms import Layers, MaskedWords, Pass, PretrainedTerm
 
 SELECT = ("auto", "accuracy", "f1", "roc_auc")
 PRECISIONS = ("float32", "tf32", "bf16")
@@ -136,16 +136,18 @@ def finetune(
     device: str = "cpu",
     scratch: Path | None = None,
     progress: Progress = silent,
+    words: MaskedWords | None = None,
 ) -> Trained:
     """Fine-tune a Hugging Face classifier on `data["train"]`.
 
     The epoch that is best on `data["dev"]` is kept. With a folder `scratch`, a killed training
-    resumes from its last whole epoch there and ends with the same weights.
+    resumes from its last whole epoch there and ends with the same weights. `words` are for the term
+    mlm.
     """
     check(spec, device)
     accelerator = Accelerator(cpu=device == "cpu")
     model, optimizer = accelerator.prepare(model, _optimizer(model, spec))
-    loss_fn = finetune_loss(model, spec.terms)
+    loss_fn = finetune_loss(model, spec.terms, words)
     train, place = data["train"], accelerator.device
 
     def epoch(number: int) -> tuple[dict[str, float], DevScore]:
@@ -153,7 +155,8 @@ def finetune(
 
         def step(done: int, index: np.ndarray) -> dict[str, Tensor]:
             with torch.autocast(place.type, torch.bfloat16, spec.precision == "bf16"):
-                parts = loss_fn(_to(train.batch(index), place), train.labels[index].to(place))
+                given = _to(train.batch(index), place), train.labels[index].to(place)
+                parts = loss_fn(*given, train.marked(index).to(place))
             loss = torch.stack(list(parts.values())).sum()
             rate = spec.rate(number * len(batches) + done, spec.epochs * len(batches))
             descend(loss, model, optimizer, accelerator, rate, spec.clip)
@@ -186,25 +189,34 @@ class FinetuneLoss:
     """The parts of a batch's loss, by name; the loss is their sum."""
 
     model: Any
-    terms: tuple[tuple[TermSpec, StateTerm], ...] = ()
+    terms: tuple[tuple[TermSpec, PretrainedTerm], ...] = ()
 
-    def __call__(self, inputs: Mapping[str, Tensor], labels: Tensor) -> dict[str, Tensor]:
-        # states are kept only where somebody looks at them
+    def __call__(
+        self, inputs: Mapping[str, Tensor], labels: Tensor, marks: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """`marks` are the impermissible tokens."""
+        # states and attention are kept only where somebody looks at them
         asked = {"output_hidden_states": True} if self.terms else {}
+        if any(term.attentions for _, term in self.terms):
+            asked["output_attentions"] = True
         output = self.model(**inputs, **asked)
         parts = {"goal": F.cross_entropy(output.logits.float(), labels)}
+        if self.terms:
+            attentions = output.attentions if "output_attentions" in asked else ()
+            forward = Pass(self.model, inputs, output.hidden_states, attentions, marks)
         for spec, term in self.terms:
-            # in float32, whatever training is done in: distances of near states need the digits
-            mixed, embedded = (output.hidden_states[n].float() for n in (term.layer, 0))
-            states = States(mixed, embedded, inputs["attention_mask"].to(torch.bool))
-            parts[spec.title] = parts.get(spec.title, 0.0) + spec.weight * term.value(states)
+            parts[spec.title] = parts.get(spec.title, 0.0) + spec.weight * term.of(forward)
         return parts
 
 
-def finetune_loss(model: Any, terms: Sequence[TermSpec]) -> FinetuneLoss:
+def finetune_loss(
+    model: Any, terms: Sequence[TermSpec], words: MaskedWords | None = None
+) -> FinetuneLoss:
     """The loss of a pretrained classifier with these terms of the registry `STATE_TERMS`."""
-    layers = Layers(model)
+    layers = Layers(model, words)
     made = tuple((t, STATE_TERMS[t.name].make(layers, **dict(t.params))) for t in terms)
+    if any(term.attentions for _, term in made):
+        model.set_attn_implementation("eager")  # the others do not say what their weights are
     return FinetuneLoss(model, made)
 
 
@@ -249,6 +261,42 @@ def load_pretrained(folder: Path, labels: Sequence[str], seed: int, max_length: 
     model.config.pad_token_id = tokenizer.pad_token_id
     segments = int(getattr(model.config, "type_vocab_size", 0)) > 1
     return Pretrained(model, tokenizer, segments)
+
+
+def masked_words(start: Pretrained, folder: Path) -> MaskedWords:
+    """The folder's own head for masked words, if it has one, upon the states of the classifier."""
+    tokenizer = start.tokenizer
+    mask = tokenizer.mask_token_id
+    mask = tokenizer.unk_token_id if mask is None else mask
+    if mask is None:
+        raise HeedfulError(
+            f"the tokenizer of {folder} has neither a mask nor an unknown token, which mlm needs: "
+            f"leave --term mlm out, or give another folder."
+        )
+    special = tuple(sorted(tokenizer.all_special_ids))
+    return MaskedWords(mask, special, _head(start, folder))
+
+
+def _head(start: Pretrained, folder: Path) -> Any:
+    """Heads are not trained: what they know of words is what states have to fit."""
+    library = transformers()
+    if type(start.model.config) not in library.MODEL_FOR_MASKED_LM_MAPPING:
+        return None
+    with opened(_read(folder)) as place, torch.random.fork_rng(devices=[]):
+        whole, report = place.model(library.AutoModelForMaskedLM, dtype=torch.float32)
+    if report["missing_keys"]:
+        return None
+    whole.requires_grad_(False)
+    base = whole.base_model_prefix
+
+    def logits(model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
+        """The head upon the classifier's own layers, in its own mode and on its device."""
+        setattr(whole, base, model.base_model)
+        whole.to(model.device)
+        found: Tensor = whole(**inputs).logits
+        return found
+
+    return logits
 
 
 def save_classifier(start: Pretrained, folder: Path) -> None:
@@ -314,6 +362,8 @@ class Encoded:
     padding: Mapping[str, int]
     labels: Tensor
     cut: int = 0
+    marks: Sequence[Tensor] | None = None
+    """The impermissible tokens, where the corpus marks any."""
 
     @property
     def lengths(self) -> np.ndarray:
@@ -326,6 +376,13 @@ class Encoded:
             for name, column in self.columns.items()
         }
 
+    def marked(self, index: np.ndarray) -> Tensor:
+        """Those of some examples, padded; none where the corpus marks none."""
+        if self.marks is None:
+            width = int(self.lengths[index].max())
+            return torch.zeros(len(index), width, dtype=torch.bool)
+        return pad_sequence([self.marks[i] for i in index], True, False)
+
     def batches(self, size: int) -> Iterator[tuple[np.ndarray, Inputs]]:
         """Every example once, by length, with its place in the split."""
         order = np.argsort(self.lengths, kind="stable")
@@ -336,7 +393,8 @@ class Encoded:
     def subset(self, index: np.ndarray) -> Encoded:
         columns = {name: [column[i] for i in index] for name, column in self.columns.items()}
         ids = tuple(self.ids[i] for i in index)
-        return replace(self, ids=ids, columns=columns, labels=self.labels[index])
+        marks = None if self.marks is None else [self.marks[i] for i in index]
+        return replace(self, ids=ids, columns=columns, labels=self.labels[index], marks=marks)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -376,11 +434,33 @@ def encode(examples: Sequence[Example], start: Pretrained, max_length: int) -> E
     padding = dict.fromkeys(names, 0) | {"input_ids": start.tokenizer.pad_token_id}
     labels = torch.tensor([example.label for example in examples])
     cut = sum(len(encoding.overflowing) > 0 for encoding in found.encodings)
-    return Encoded(tuple(e.id for e in examples), columns, padding, labels, cut)
+    marks = _marks(examples, found.encodings)
+    return Encoded(tuple(e.id for e in examples), columns, padding, labels, cut, marks)
 
 
-def data_facts(raw: RawCorpus) -> list[list[Any]]:
-    """All that training sees of a corpus, to be hashed."""
+def _marks(examples: Sequence[Example], encodings: Sequence[Any]) -> list[Tensor] | None:
+    """The tokens of side a that share a character with an impermissible span."""
+    if all(example.impermissible is None for example in examples):
+        return None
+    found = []
+    for example, encoding in zip(examples, encodings, strict=True):
+        spans = (example.impermissible or {}).get("a", [])
+        places = zip(encoding.offsets, encoding.sequence_ids, strict=True)
+        inside = [
+            side == 0 and any(start < right and left < end for left, right in spans)
+            for (start, end), side in places
+        ]
+        found.append(torch.tensor(inside))
+    return found
+
+
+def data_facts(raw: RawCorpus, marked: bool = False) -> list[list[Any]]:
+    """All that training sees of a corpus, to be hashed: `marked` also what is impermissible."""
     return [
-        [e.id, e.split, e.label, *(e.texts[side] for side in sorted(e.texts))] for e in raw.examples
+        [
+            *(e.id, e.split, e.label),
+            *(e.texts[side] for side in sorted(e.texts)),
+            *([(e.impermissible or {}).get("a")] if marked else []),
+        ]
+        for e in raw.examples
     ]

@@ -46,10 +46,10 @@ TERMS = Registry(
 STATE_TERMS = Registry(
     "pretrained-term",
     LossTerm,
-    dict.fromkeys(("diversity", "tying"), "heedful.training.state_terms:LAYER_ENTRIES"),
+    places("heedful.training", {"pretrained_terms": "diversity impermissible mlm tying"}),
 )
-"""Terms for pretrained models, about the states of one layer: `make(layers, site="") -> StateTerm`.
-Without a site they are about the last layer."""
+"""Terms for pretrained models, about one layer: `make(layers, **params) -> PretrainedTerm`. Without
+a site they are about the last layer."""
 
 
 def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> GoalLoss:

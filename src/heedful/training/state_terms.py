@@ -1,18 +1,11 @@
-"""Terms of the loss that are about states: diversity, tying, mlm.
-
-The first half is for the models Heedful builds, the second for pretrained ones, where a term is
-about the states of one layer.
-"""
+"""Terms of the loss that are about states, for the models Heedful builds: diversity, tying, mlm."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -26,7 +19,6 @@ from heedful.models import (
     OneSequence,
     Pair,
     Separate,
-    attach,
     how_to_fit,
     main_site,
 )
@@ -34,17 +26,13 @@ from heedful.specs import END
 from heedful.training.loss import Term, TermContext, attended_states, masked_mean
 from heedful.types import Batch, Keep, Trace
 
-ENTRIES, LAYER_ENTRIES = Entries(LossTerm), Entries(LossTerm)
-"""Terms of models built here, and of pretrained ones."""
+ENTRIES = Entries(LossTerm)
 _MOHANKUMAR = "Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"
 
 HIDDEN, EXCHANGED = 0.8, 0.1  # of the tokens chosen for mlm; the rest stay as they are
-LAST = -2
-"""The last layer's input among all hidden states; its output is the one after it."""
 _STATES = Keep(states=True)
 TINY = 1e-12
 """Added under a root: at a distance of 0 it would have no slope."""
-_SHOWN = 4  # names of sites in an error
 
 
 @ENTRIES.entry(
@@ -119,14 +107,22 @@ def mlm(context: TermContext, share: float = 0.15) -> Term:
 
 
 def _disguised(model: Family, batch: Batch, chosen: Bool[Tensor, "b t"], words: int) -> Batch:
-    text = batch.texts["a"]
-    fate = torch.rand(chosen.shape, device=chosen.device)
-    tokens = text.tokens.masked_fill(chosen & (fate < HIDDEN), model.fillers["unk"])
     # random words of the vocabulary; padding and its like only if there is nothing else
-    least = min(END + 1, words - 1)
-    others = torch.randint(least, words, text.tokens.shape, device=text.tokens.device)
-    tokens = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), others, tokens)
+    span = (min(END + 1, words - 1), words)
+    text = batch.texts["a"]
+    tokens = exchanged(text.tokens, chosen, model.fillers["unk"], span)
     return replace(batch, texts={**batch.texts, "a": replace(text, tokens=tokens)})
+
+
+def exchanged(
+    tokens: Int[Tensor, "b t"], chosen: Bool[Tensor, "b t"], filler: int, span: tuple[int, int]
+) -> Int[Tensor, "b t"]:
+    """Most of the chosen tokens become the filler, some any token of the span, and the rest stay
+    (Devlin et al. 2019)."""
+    fate = torch.rand(chosen.shape, device=chosen.device)
+    hidden = tokens.masked_fill(chosen & (fate < HIDDEN), filler)
+    others = torch.randint(*span, tokens.shape, device=tokens.device)
+    return torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), others, hidden)
 
 
 def check_tokens(term: str, model: Family) -> None:
@@ -158,83 +154,3 @@ def remedy(model: Family, width: int) -> str:
     if isinstance(model, BiAttention):
         return "choose the family pair"
     return f"give --hidden {width}"
-
-
-@dataclass(frozen=True)
-class States:
-    """The states of one layer of a pretrained model.
-
-    `mixed` are those its attention mixes (before the layer's own norm, where that comes first),
-    `embedded` the output of the embedding layer, `mask` the tokens that are no padding.
-    """
-
-    mixed: Float[Tensor, "b t d"]
-    embedded: Float[Tensor, "b t d"]
-    mask: Bool[Tensor, "b t"]
-
-
-@dataclass(frozen=True)
-class StateTerm:
-    """`value(states)` is one number, a mean over the batch's texts; `layer` is the index of the
-    hidden states it is about."""
-
-    value: Callable[[States], Tensor]
-    layer: int = LAST
-
-
-@dataclass(frozen=True)
-class Layers:
-    """The layers of a pretrained model, by the names of their attention."""
-
-    module: Any
-
-    def number(self, site: str) -> int:
-        """The index, among the hidden states, of the input to the attention at `site`; the last
-        layer's for an empty name."""
-        if not site:
-            return LAST
-        if site not in self.sites:
-            some = [*self.sites[:_SHOWN], *(["…"] if len(self.sites) > _SHOWN else [])]
-            raise HeedfulError(f"there is no attention {site!r}: choose one of {', '.join(some)}.")
-        return self.sites.index(site)
-
-    @cached_property
-    def sites(self) -> tuple[str, ...]:
-        """One per layer, in their order."""
-        with attach(self.module, {}) as model:
-            return tuple(site.name for site in model.sites)
-
-
-@LAYER_ENTRIES.entry(
-    "conicity of the states that the attention of a layer mixes",
-    name="diversity",
-    paper="mohankumar2020",
-    citation=_MOHANKUMAR,
-)
-def layer_diversity(layers: Layers, site: str = "") -> StateTerm:
-    """Diversity of a layer's states (after mohankumar2020): the loss grows with their conicity."""
-
-    def value(states: States) -> Tensor:
-        return conicity(states.mixed, states.mask).mean()
-
-    return StateTerm(value, layers.number(site))
-
-
-@LAYER_ENTRIES.entry(
-    "squared distance between a layer's states and the embeddings of their tokens",
-    name="tying",
-    paper="tutek2020",
-    citation="Tutek & Šnajder 2020, Staying True to Your Word, RepL4NLP",
-)
-def layer_tying(layers: Layers, site: str = "") -> StateTerm:
-    """States that stay near their words (after tutek2020): ‖h_t − e_t‖², by token and dimension.
-
-    The paper adds up over dimensions; here it is their mean, since a pretrained model's states have
-    hundreds, and a weight should mean the same for a small and for a large one.
-    """
-
-    def value(states: States) -> Tensor:
-        apart = (states.mixed - states.embedded).square().mean(-1)
-        return masked_mean(apart, states.mask).mean()
-
-    return StateTerm(value, layers.number(site))
