@@ -1,31 +1,23 @@
 """Attention over the tokens of a text: scores, and how they become weights.
 
 A `TokenAttention` scores each state by itself, a `QueryAttention` scores it for a query from
-elsewhere; a `Weighting` turns the scores into weights.
+elsewhere; a `Weighting` turns the scores into weights. The package entmax is imported when it is
+first needed, so that other models work without it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import final
+from typing import Protocol, final, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import softplus
 
 from heedful.entries import Entries, ModelPart
-from heedful.models.weightings import (
-    ENTMAX,
-    GIVEN,
-    SIGMOID,
-    SOFTMAX,
-    SPARSEMAX,
-    Chain,
-    Weighting,
-)
 
 ENTRIES = Entries(ModelPart)
 
@@ -33,6 +25,142 @@ WIDER = 5.0
 """Initial weights of additive attention with a query, in units of PyTorch's default. A decoder that
 sees the attended text alone learns about the other text through attention only; nearly uniform
 initial weights are a saddle there, and a model of SNLI stays at chance for epochs, or for ever."""
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+) -> Float[Tensor, "*n k"]:
+    """Softmax over the positions in `mask`; all zeros in a row that has none."""
+    scores = scores.masked_fill(~mask, float("-inf"))
+    top = scores.amax(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).min)
+    powers = (scores - top.detach()).exp()
+    return powers / powers.sum(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).tiny)
+
+
+def masked_sigmoid(
+    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+) -> Float[Tensor, "*n k"]:
+    """Each weight depends on its own score alone: a row sums to anything from 0 to its length."""
+    # masked before the sigmoid: the scores of padding must not reach a gradient either
+    return torch.sigmoid(scores.masked_fill(~mask, 0.0)) * mask
+
+
+def masked_sparsemax(
+    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+) -> Float[Tensor, "*n k"]:
+    """The distribution nearest to the scores (Martins & Astudillo 2016): max(s − τ, 0)."""
+    from entmax import sparsemax
+
+    return _sparse(sparsemax, scores, mask)
+
+
+def masked_entmax(
+    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+) -> Float[Tensor, "*n k"]:
+    """Between softmax and sparsemax (Peters et al. 2019, α = 1.5): max(s/2 − τ, 0)²."""
+    from entmax import entmax15
+
+    return _sparse(entmax15, scores, mask)
+
+
+def _sparse(function: Callable[[Tensor, int], Tensor], scores: Tensor, mask: Tensor) -> Tensor:
+    """Zeros in rows with nothing to attend to. `function` is given equal scores there, since a row
+    that is −∞ throughout would become NaN."""
+    filled = scores.masked_fill(~mask, float("-inf"))
+    filled = filled.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    return function(filled, -1) * mask
+
+
+@runtime_checkable
+class Weighting(Protocol):
+    """How scores become weights; one with parameters is a module.
+
+    `weights(scores, mask)` are exactly 0 where the mask is False. `normalised` ones sum to 1.
+    `power(score)` is a token's weight before normalisation (0 for −∞), so that texts that differ in
+    few tokens can share sums. Weights that depend on the whole row in another way have none.
+    """
+
+    @property
+    def weights(self) -> Callable[[Tensor, Tensor], Tensor]: ...
+    @property
+    def power(self) -> Callable[[Tensor], Tensor] | None: ...
+    @property
+    def normalised(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class FixedWeighting:
+    """A `Weighting` without parameters."""
+
+    weights: Callable[[Tensor, Tensor], Tensor]
+    power: Callable[[Tensor], Tensor] | None = None
+    normalised: bool = True
+
+
+SOFTMAX = FixedWeighting(masked_softmax, torch.exp)
+SPARSEMAX = FixedWeighting(masked_sparsemax)
+ENTMAX = FixedWeighting(masked_entmax)
+SIGMOID = FixedWeighting(masked_sigmoid, torch.sigmoid, normalised=False)
+GIVEN = FixedWeighting(
+    lambda gates, mask: gates.masked_fill(~mask, 0.0),
+    lambda gates: gates.clamp_min(0.0),
+    normalised=False,
+)
+"""The scores are gates, that is, weights already."""
+
+
+class Chain(nn.Module):
+    """Marginals of a linear-chain CRF (Kim et al. 2017): each token is selected or not, z ∈ {0, 1},
+    with the potential `score · z` and a learned one for each pair of neighbours, and its weight is
+    p(z = 1), divided by the sum over the text.
+
+    Forward–backward runs on log odds, so no score is too large. Masked tokens are not in the chain:
+    those on either side of them are neighbours.
+    """
+
+    power = None  # a weight depends on the scores of the whole row
+    normalised = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.transitions = nn.Parameter(torch.zeros(2, 2))
+
+    def weights(
+        self, scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+    ) -> Float[Tensor, "*n k"]:
+        scores = scores.masked_fill(~mask, 0.0)
+        return masked_softmax(nn.functional.logsigmoid(self._odds(scores, mask)), mask)
+
+    def _odds(
+        self, scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+    ) -> Float[Tensor, "*n k"]:
+        """log p(z = 1)/p(z = 0): the score and what comes from before and from behind."""
+        both = torch.stack([scores, scores.flip(-1)])
+        seen = torch.stack([mask, mask.flip(-1)])
+        shape = (2, *[1] * (scores.ndim - 1))
+        w = self.transitions
+        enter = torch.stack([w[0, 1], w[1, 0]]).view(shape)
+        leave = torch.stack([w[1, 0], w[0, 1]]).view(shape)
+        message, messages = torch.zeros_like(both[..., 0]), []
+        for score, here in zip(both.unbind(-1), seen.unbind(-1), strict=True):
+            messages.append(message)
+            before = score + message
+            taken = torch.logaddexp(enter, before + w[1, 1])
+            onward = taken - torch.logaddexp(w[0, 0], before + leave)
+            message = torch.where(here, onward, message)
+        forward, backward = torch.stack(messages, -1)
+        odds: Tensor = scores + forward + backward.flip(-1)
+        return odds
+
+
+WEIGHTINGS: Mapping[str, Callable[[], Weighting]] = {
+    "additive": lambda: SOFTMAX,
+    "gate": lambda: SIGMOID,
+    "sparsemax": lambda: SPARSEMAX,
+    "entmax": lambda: ENTMAX,
+    "structured": Chain,
+}
+"""By the names of the additive attentions."""
 
 
 class Attention(nn.Module, ABC):
@@ -203,94 +331,6 @@ class DotQuery(QueryAttention):
         self, states: Float[Tensor, "b t d"], query: Float[Tensor, "b d"]
     ) -> Float[Tensor, "b t"]:
         return torch.einsum("btd,bd->bt", states, query) / self.scale
-
-
-LOW, HIGH = -0.1, 1.1
-_LEAST_DRAW = 1e-6  # a draw of 0 or 1 has no slope
-
-
-@dataclass(frozen=True)
-class HardKuma:
-    """A random gate that is often exactly 0 or exactly 1, and that gradients pass through: one for
-    each pair of shapes, both above 0. A Kumaraswamy variable, with F(x) = 1 − (1 − xᵃ)ᵇ on
-    (0, 1), is stretched to (−0.1, 1.1); what lies outside of [0, 1] becomes 0 or 1."""
-
-    a: Float[Tensor, "*n"]
-    b: Float[Tensor, "*n"]
-
-    def p_zero(self) -> Float[Tensor, "*n"]:
-        return 1 - self._survival(-LOW / (HIGH - LOW))
-
-    def p_one(self) -> Float[Tensor, "*n"]:
-        return self._survival((1 - LOW) / (HIGH - LOW))
-
-    def mean(self) -> Float[Tensor, "*n"]:
-        """Of the stretched variable, before it is cut off: the mean of a Kumaraswamy variable
-        is b · B(1 + 1/a, b)."""
-        inverse = 1 + 1 / self.a
-        beta = torch.lgamma(inverse) + torch.lgamma(self.b) - torch.lgamma(inverse + self.b)
-        return LOW + (HIGH - LOW) * self.b * beta.exp()
-
-    def likeliest(self) -> Float[Tensor, "*n"]:
-        """0 or 1 where that is the likeliest of 0, 1 and between; else the mean, cut off."""
-        zero, one = self.p_zero(), self.p_one()
-        end = (one > zero).to(zero.dtype)
-        between = 1 - zero - one > torch.maximum(zero, one)
-        return torch.where(between, self.mean().clamp(0, 1), end)
-
-    def sample(self) -> Float[Tensor, "*n"]:
-        """F⁻¹ of a uniform draw, stretched and cut off; by logarithms, so slopes are finite."""
-        draw = torch.rand_like(self.a).clamp(_LEAST_DRAW, 1 - _LEAST_DRAW)
-        log_power = torch.log1p(-draw) / self.b  # of (1 − u)^(1/b)
-        inner = (torch.log(-torch.expm1(log_power)) / self.a).exp()
-        return (LOW + (HIGH - LOW) * inner).clamp(0, 1)
-
-    def _survival(self, x: float) -> Float[Tensor, "*n"]:
-        """1 − F(x) = (1 − xᵃ)ᵇ."""
-        return (1 - x**self.a) ** self.b
-
-
-_SHAPES = (1e-3, 100.0)  # beyond them a gate is 0 or 1 for sure, and powers leave float32
-
-
-@ENTRIES.entry(
-    "HardKuma gates, most of them exactly 0 or 1; weights do not sum to 1",
-    name="hard",
-    citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable "
-    "Binary Variables, ACL",
-)
-class Hard(TokenAttention):
-    """Hard selection (Bastings et al. 2019): each token is taken, left, or, seldom, taken in part.
-
-    Gates are drawn in training; afterwards each is the likeliest of 0, 1 and between. They mix the
-    states as they are, z · h: a token's gate owes nothing to the others, a context of three tokens
-    is larger than one of two, and a text may select nothing at all. So weights are no distribution
-    (`normalised=False`, see `gate`), and divided by their sum they would no longer say which tokens
-    are wholly in. How many are taken is the term `sparsity`'s business; without it nothing keeps a
-    model from taking them all. The two shapes of a token's gate are softplus(w · h + c).
-    """
-
-    def __init__(self, size: int) -> None:
-        super().__init__(GIVEN)
-        self.shapes = nn.Linear(size, 2)
-
-    def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
-        return self.shapes.weight, self.shapes.bias
-
-    def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
-        """The gates themselves."""
-        gate = gates_of(features)
-        return gate.sample() if self.training else gate.likeliest()
-
-    def p_zero(self, states: Float[Tensor, "*b t d"]) -> Float[Tensor, "*b t"]:
-        """How probably each token is left out altogether."""
-        return gates_of(self.shapes(states)).p_zero()
-
-
-def gates_of(features: Float[Tensor, "*b t 2"]) -> HardKuma:
-    """One gate for each pair of features."""
-    a, b = softplus(features).clamp(*_SHAPES).unbind(-1)
-    return HardKuma(a, b)
 
 
 ENTRIES.entry(

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from heedful.entries import Entries, ModelFamily
 from heedful.errors import unknown_name
+from heedful.models.attention import masked_softmax
 from heedful.models.build import check_parts, outputs
 from heedful.models.family import edited, keep_again, requested, visible
 from heedful.models.pair import Separate, TwoTexts, among_candidates, candidate_token_logits
-from heedful.models.weightings import masked_softmax
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Keep, SiteSpec, Trace
 

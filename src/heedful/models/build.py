@@ -45,7 +45,8 @@ ATTENTIONS = Registry(
         _MODELS,
         {
             "attention": "additive dot narrow_dot plain_dot unit_dot gate sparsemax entmax "
-            "structured hard"
+            "structured",
+            "hard_selection": "hard",
         },
     ),
 )

@@ -18,11 +18,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.entries import Entries, ModelFamily
-from heedful.models.attention import TokenAttention
+from heedful.models.attention import SOFTMAX, TokenAttention, Weighting
 from heedful.models.build import check_parts, make_attention, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Changed, Encoder, Encoding, Readout
 from heedful.models.family import OneQuery, keep_again, linear_token_logits
-from heedful.models.weightings import SOFTMAX, Weighting
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Deleted, Edits, Keep, SiteSpec, Text, TokenLogits, Trace
 

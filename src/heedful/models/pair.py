@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from heedful.entries import Entries, ModelFamily
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.attention import AdditiveQuery, DotQuery, QueryAttention
+from heedful.models.attention import WEIGHTINGS, AdditiveQuery, DotQuery, QueryAttention
 from heedful.models.build import ENCODERS, check_parts, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder
 from heedful.models.family import (
@@ -30,7 +30,6 @@ from heedful.models.family import (
     visible,
 )
 from heedful.models.recurrent import LSTM_HIDDEN, last_states, run_packed_from
-from heedful.models.weightings import WEIGHTINGS
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Text, TokenLogits, Trace
 

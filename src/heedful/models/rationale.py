@@ -14,8 +14,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.entries import ModelPart
-from heedful.models.attention import HardKuma, gates_of
 from heedful.models.encoders import Changed, Deletions, Encoder, Encoding, Readout
+from heedful.models.hard_selection import HardKuma, gates_of
 from heedful.models.recurrent import run_packed
 
 _GENERATOR = 50

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from heedful.entries import Entries, ModelFamily
 from heedful.errors import HeedfulError, unknown_name
+from heedful.models.attention import masked_softmax
 from heedful.models.family import edited, requested, visible
 from heedful.models.generation import TargetWords, Writer, target_trace
-from heedful.models.weightings import masked_softmax
 from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,

@@ -35,6 +35,7 @@ from heedful.targets import CUTTING
 from heedful.training import (
     STATE_TERMS,
     FinetuneSpec,
+    MaskedWords,
     check_terms,
     data_facts,
     encode_splits,
@@ -44,7 +45,6 @@ from heedful.training import (
     save_classifier,
 )
 from heedful.training.finetune import VERSION, Pretrained, check, masked_words, predict
-from heedful.training.pretrained_terms import MaskedWords
 
 IMPERMISSIBLE, MLM = "impermissible", "mlm"
 FOLDER = "hf"

@@ -33,7 +33,6 @@ from heedful.targets.answers import asked_for_answers, asks_for_answers
 from heedful.targets.disk_list import DOCUMENTS, DiskList
 from heedful.targets.document import on_trial
 from heedful.targets.documents import Documents, documents_of, find_records
-from heedful.targets.infill import tokenizer_tokens
 from heedful.targets.options import SECOND, LabelMap, Loading, Reading
 from heedful.targets.places import asked_at_places
 from heedful.targets.pretrained import (
@@ -55,6 +54,7 @@ from heedful.targets.pretrained import (
     spelled,
     task_of,
     token_spans,
+    tokenizer_tokens,
 )
 from heedful.targets.pretrained_writer import check_asked, encode, prompt_of
 from heedful.targets.target import (

@@ -10,7 +10,7 @@ differ by what they lack and not by luck.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,14 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.targets.options import Loading
-from heedful.targets.pretrained import MASKED, Loaded, load, longest
+from heedful.targets.pretrained import (
+    MASKED,
+    Loaded,
+    SingleTokens,
+    load,
+    longest,
+    tokenizer_tokens,
+)
 from heedful.targets.target import AuditTarget, weights_digest
 from heedful.types import Batch, Text
 from heedful.units import WORD
@@ -32,8 +39,6 @@ from heedful.words import without_tokens, word_numbers
 AT_ONCE = 1 << 24
 """Numbers that the masked language model may say at a time; there is one for each of its words."""
 LEAST = 2
-SingleTokens = Callable[[Sequence[str]], Sequence[int | None]]
-"""The token of a model for each word that is a single one."""
 Place = tuple[int, int]
 
 
@@ -84,26 +89,6 @@ def shared_words(
         )
     first, second = torch.tensor(pairs).unbind(1)
     return first, second
-
-
-def tokenizer_tokens(tokenizer: Any) -> SingleTokens:
-    """A word inside a text, that is behind a blank; or without one, where the tokenizer tells them
-    apart and only that is a single token."""
-
-    def single(words: Sequence[str]) -> list[int | None]:
-        if not words:
-            return []
-        found: list[int | None] = [None] * len(words)
-        unknown = {tokenizer.unk_token_id, *tokenizer.all_special_ids}
-        for before in ("", " "):
-            given = [f"{before}{word}" for word in words]
-            rows = tokenizer(given, add_special_tokens=False)["input_ids"]
-            for place, row in enumerate(rows):
-                if len(row) == 1 and words[place] and row[0] not in unknown:
-                    found[place] = int(row[0])
-        return found
-
-    return single
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ Only safetensors are read and no code that comes with a model is run: a pickle f
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +43,8 @@ POOLER = "pooler."
 BLANK = "▁"  # what SentencePiece writes for one
 AT_ONCE = 1000  # texts a tokenizer is given together
 CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
+SingleTokens = Callable[[Sequence[str]], Sequence[int | None]]
+"""The token of a model for each word that is a single one."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,26 @@ def fillers(loaded: Loaded) -> dict[str, int]:
         )
     mask = tokenizer.mask_token_id
     return {"unk": int(unknown)} | ({} if mask in (None, padding) else {"mask": int(mask)})
+
+
+def tokenizer_tokens(tokenizer: Any) -> SingleTokens:
+    """A word inside a text, that is behind a blank; or without one, where the tokenizer tells them
+    apart and only that is a single token."""
+
+    def single(words: Sequence[str]) -> list[int | None]:
+        if not words:
+            return []
+        found: list[int | None] = [None] * len(words)
+        unknown = {tokenizer.unk_token_id, *tokenizer.all_special_ids}
+        for before in ("", " "):
+            given = [f"{before}{word}" for word in words]
+            rows = tokenizer(given, add_special_tokens=False)["input_ids"]
+            for place, row in enumerate(rows):
+                if len(row) == 1 and words[place] and row[0] not in unknown:
+                    found[place] = int(row[0])
+        return found
+
+    return single
 
 
 def encode_documents(
