@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import FrameType
 from typing import Any
@@ -22,7 +23,7 @@ def modules_of_an_audit() -> set[str]:
     seen: set[str] = set()
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>":
+        if event == "call" and not importing(frame):
             seen.add(frame.f_globals.get("__name__", ""))
 
     sys.setprofile(note)
@@ -31,6 +32,15 @@ def modules_of_an_audit() -> set[str]:
     finally:
         sys.setprofile(None)
     return {name for name in seen if name.partition(".")[0] == "heedful"}
+
+
+def importing(frame: FrameType) -> bool:
+    """Whether a module is only read: it, the body of a class, or a comprehension outside of any
+    function. None of these is a function that ran."""
+    body = not frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    alone = frame.f_code.co_name in ("<dictcomp>", "<listcomp>", "<setcomp>", "<genexpr>")
+    outer = frame.f_back
+    return body or (alone and outer is not None and importing(outer))
 
 
 if __name__ == "__main__":
