@@ -91,6 +91,8 @@ _PLAUSIBLE: dict[str, tuple[str, ...]] = {
     "term": ("tying=0.1", "tying=-1", "mlm", "x", "tying=nan", "diversity=1e400", "supervised"),
     "term_param": ("tying.x=1", "x.y=1", "mlm.share=2", "="),
     "methods": ("tying", "tying+diversity", "x", "tying,tying", "sparsemax", "", "+"),
+    "reader": ("developer", "user", "boss", ""),
+    "goal": ("debugging", "understanding", "trust", "fun"),
     "budget": ("1s", "5min", "0s", "-1s", "1e9h", "nan", "9" * 400 + "s"),
     "device": ("cpu", "cuda", "cuda:7", "auto", "tpu", ""),
     "dtype": ("float32", "float64", "bfloat16", "int8", ""),

@@ -27,7 +27,7 @@ from heedful.keywords import keyword
 from heedful.perturbations import REMOVALS
 from heedful.progress import Progress, progress_bar, silent
 from heedful.store import Place, Store
-from heedful.verdict import Settings
+from heedful.verdict import Audience, Settings
 
 if TYPE_CHECKING:
     from heedful.runner import EngineRequest
@@ -168,6 +168,9 @@ class Running:
         True,
     )
 
+    reader: str | None = keyword("Who reads the explanation: developer or user; words change.")
+    goal: str | None = keyword("For what: debugging, understanding or trust; words change.")
+
     def asked(self, device: str) -> EngineRequest:
         """The engine and its workers, not checked yet."""
         from heedful.runner import EngineRequest
@@ -209,8 +212,10 @@ class Running:
         if stops and budget is None:
             budget = USUAL_BUDGET
         store = store if base.store is None else base.store
+        declared = Audience(self.reader or base.audience.reader, self.goal or base.audience.goal)
         by_token = base.by_token and self.by_token
-        return replace(base, budget=budget, stops=stops, store=store, by_token=by_token)
+        plan = replace(base, budget=budget, stops=stops, store=store, by_token=by_token)
+        return replace(plan, audience=declared)
 
     @contextmanager
     def watched(self, plan: Plan) -> Iterator[Plan]:

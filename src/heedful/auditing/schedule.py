@@ -26,7 +26,7 @@ from heedful.progress import Progress, seconds_each, silent
 from heedful.store import Place, Store, store_at, write_text
 from heedful.targets import AuditTarget
 from heedful.types import Batch
-from heedful.verdict import Settings, look_sizes
+from heedful.verdict import Audience, Settings, look_sizes
 
 USUAL_BUDGET = 300.0
 """Seconds that an audit may take, unless it is told how long or that all texts are measured."""
@@ -53,6 +53,8 @@ class Plan:
     announce: Callable[[str], None] | None = None
     by_token: bool = True
     """Whether the answers that a page shows with maps are explained token by token, too."""
+    audience: Audience = field(default_factory=Audience)
+    """Who reads the explanation, and for what."""
 
     @cached_property
     def opened(self) -> Store | None:

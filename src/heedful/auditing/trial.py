@@ -161,6 +161,7 @@ class Trial:
             "model": subject.family,
             **({"name": subject.name} if subject.name else {}),
             **({"asked": subject.question} if subject.question else {}),
+            **self.plan.audience.facts,
             "site": self.site,
             "data": subject.source,
             **({} if subject.unit == WORD else {"unit": subject.unit}),

@@ -61,6 +61,8 @@ def audit(
         "Folder for the verdict, the tables and the page.", None, "--out", "-o"
     ),
     card: Path | None = option("Also write a section for a model card.", panel=OUTPUT),
+    reader: str | None = option("Who reads the explanation: developer or user.", panel=OUTPUT),
+    goal: str | None = option("For what: debugging, understanding or trust.", panel=OUTPUT),
     every: bool = option("Measure all texts, also after the answer is settled.", False, "--all"),
     budget: str | None = option(
         "Stop after this time if the answer is not settled before: 30min. [default: 5min]"
@@ -102,7 +104,8 @@ def audit(
         store=subject.store,
     )
     if dry_run:
-        running = Running(all=every, budget=budget, seed_model=seed_model or [], **engine.given())
+        several, aim = seed_model or [], Running(reader=reader, goal=goal)
+        running = replace(aim, all=every, budget=budget, seed_model=several, **engine.given())
         planned = running.plan(Plan())  # bad values are refused in a dry run, too
         _dry_run([model, *(seed_model or ())], data, measured, subject, planned, as_json)
         return
@@ -110,6 +113,7 @@ def audit(
     plan, trained = Plan(open_store(subject.store), announce=say), seed_model or []
     given = {**measured.given(), **subject.given(), "budget": budget, "seed_model": trained}
     given |= {**engine.given(subject.threads), "all": every, "by_token": by_token}
+    given |= {"reader": reader, "goal": goal}
     result = run(model, data, plan=plan, **given)
     if out is not None:
         write_audit(result, out)

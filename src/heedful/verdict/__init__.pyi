@@ -1,3 +1,7 @@
+from heedful.verdict.audience import GOALS as GOALS
+from heedful.verdict.audience import READERS as READERS
+from heedful.verdict.audience import UNDECLARED as UNDECLARED
+from heedful.verdict.audience import Audience as Audience
 from heedful.verdict.evaluation import Property as Property
 from heedful.verdict.evaluation import drop_reason as drop_reason
 from heedful.verdict.files import CARD as CARD

@@ -105,6 +105,8 @@ def card(verdict: Verdict, title: str = TITLE) -> str:
             f"**{verdict.decision}**: {escape(verdict.headline)}",
             "",
             *_asked(verdict),
+            f"**Readers:** {escape(verdict.audience)}",
+            "",
             markdown_table(_SHOWN, map(_row, verdict.statements)),
             "",
             f"**Which {verdict.asked.unit}s matter:** {escape(verdict.recommendation.sentence)}",

@@ -17,6 +17,7 @@ import pandas as pd
 from heedful.errors import HeedfulError
 from heedful.schemas import check_version
 from heedful.units import WORD, by_unit
+from heedful.verdict.audience import UNDECLARED, Audience
 from heedful.verdict.heads import Heads, decisive_heads
 from heedful.verdict.inference import Comparison, examples_needed
 from heedful.verdict.on_request import Edits, Interactions, edits_of, interactions_of
@@ -59,7 +60,7 @@ ANSWERS: Mapping[Decision, str] = {
 }
 
 
-ADDED = frozenset({"heads", "sinks", "edits", "interactions"})
+ADDED = frozenset({"heads", "sinks", "edits", "interactions", "audience"})
 """Fields that verdicts stored by an earlier Heedful do without."""
 RENAMED = {"exclusivity": "uniqueness"}
 """Earlier names of properties: stored verdicts have them, and they can still be asked for."""
@@ -79,7 +80,8 @@ class Verdict:
     output does without each head, where that was measured, `sinks` how much attention goes to
     tokens that take it whatever the text says, and the answer without them; `edits` whether
     explanations mark the words of revisions and `interactions` what pairs of words do beyond single
-    ones, where these were measured. Plausibility is a statement of its own and no part of the
+    ones, where these were measured; `audience` who reads the explanation and for what, as declared:
+    words, and no part of the decision. Plausibility is a statement of its own and no part of the
     decision."""
 
     decision: Decision
@@ -100,6 +102,7 @@ class Verdict:
     sinks: Sinks = field(default_factory=Sinks)
     edits: Edits = field(default_factory=Edits)
     interactions: Interactions = field(default_factory=Interactions)
+    audience: str = UNDECLARED
 
     @property
     def answer(self) -> str:
@@ -133,6 +136,7 @@ class Verdict:
             *([f"Sinks: {self.sinks.sentence}"] if self.sinks.sentence else []),
             *([f"Edits: {self.edits.sentence}"] if self.edits.sentence else []),
             *([f"Pairs: {self.interactions.sentence}"] if self.interactions.sentence else []),
+            f"Readers: {self.audience}",
             *(f"Warning: {text}" for text in self.warnings),
         ]
 
@@ -192,15 +196,16 @@ def judge(
         raise HeedfulError("nothing was measured on the model: rows of model 'base' are needed.")
     statements = decide([each.evaluate(table, chosen) for each in PROPERTIES.values()], chosen)
     found, sinks = overall(statements), sinks_of(table, statements, chosen, _answer(chosen))
-    costs = costs if costs is not None else pd.DataFrame()
+    costs, audience = costs if costs is not None else pd.DataFrame(), Audience.of(given)
     importance, direction = (
-        _shown(recommend(table, costs, chosen, question), chosen, found) for question in QUESTIONS
+        _to(_shown(recommend(table, costs, chosen, question), chosen, found), audience)
+        for question in QUESTIONS
     )
     verdict = Verdict(
         found.decision,
         found.reason,
         found.needed,
-        headline(found, statements, str(given.get("site") or chosen.on_trial)),
+        headline(found, statements, str(given.get("site") or chosen.on_trial), audience.to),
         statements,
         importance,
         direction,
@@ -214,6 +219,7 @@ def judge(
         sinks=sinks,
         edits=edits_of(table, chosen),
         interactions=interactions_of(table, chosen),
+        audience=audience.sentence(statements),
     )
     return verdict if chosen.unit == WORD else _of_unit(verdict, chosen.unit)
 
@@ -230,6 +236,14 @@ def _shown(ranking: Recommendation, chosen: Settings, found: Overall) -> Recomme
         return ranking
     ranked = ranking.sentence.removeprefix("show ").removesuffix(".")
     return replace(ranking, sentence=f"the best we tried is {ranked}; {then}.")
+
+
+def _to(ranking: Recommendation, audience: Audience) -> Recommendation:
+    """What is recommended is shown to somebody."""
+    what, colon, rest = ranking.sentence.partition(": ")
+    if not what.startswith("show "):
+        return ranking
+    return replace(ranking, sentence=f"{what}{audience.to}{colon}{rest}")
 
 
 def _of_unit(verdict: Verdict, unit: str) -> Verdict:
@@ -360,20 +374,21 @@ def overall(statements: Sequence[Statement]) -> Overall:
     return Overall(Decision.INCONCLUSIVE, needed=_needed(by_name))
 
 
-def headline(found: Overall, statements: Sequence[Statement], site: str) -> str:
-    """The answer as a sentence that says no more than the decision does."""
+def headline(found: Overall, statements: Sequence[Statement], site: str, to: str = "") -> str:
+    """The answer as a sentence that says no more than the decision does; `to` whom it would be
+    shown, where that is declared."""
     by_name = {each.property: each for each in statements}
     if found.decision is Decision.SUPPORTED:
-        return f"yes, show {site}: it marks the words that matter to these predictions."
+        return f"yes, show {site}{to}: it marks the words that matter to these predictions."
     if found.decision is Decision.INCONCLUSIVE:
         return (
             f"cannot tell yet whether {site} explains these predictions: {_open(by_name, found)}."
         )
     if found.reason == NOT_USED:
         moved = f"without it the output moves by {number(by_name['use'].estimate)}"
-        return f"no, do not show {site}: the model hardly uses it ({moved})."
+        return f"no, do not show {site}{to}: the model hardly uses it ({moved})."
     *others, last = [_failure(by_name[name]) for name in _failed(by_name)]
-    text = f"no, do not show {site}: it {', '.join(others)}{', and ' if others else ''}{last}"
+    text = f"no, do not show {site}{to}: it {', '.join(others)}{', and ' if others else ''}{last}"
     if found.reason == EITHER:
         text += "; whether the model uses it is open"
     return f"{text}."
