@@ -60,6 +60,7 @@ from heedful.metrics.summary import drawn as drawn
 from heedful.metrics.summary import estimate as estimate
 from heedful.metrics.summary import over_seeds as over_seeds
 from heedful.metrics.summary import quarters as quarters
+from heedful.metrics.summary import student as student
 from heedful.metrics.summary import summarise as summarise
 from heedful.metrics.summary import wilson as wilson
 from heedful.metrics.translation import SCORES as SCORES
