@@ -117,7 +117,7 @@ def test_interactions_are_means_over_perturbations_with_bounds() -> None:
                 {"example": ["e0000"], "explanation": "attention", "scores": [[0.2, 0.3, 0.5]]}
             ),
             "shown": pd.DataFrame(
-                [("e0000", "pairs", "delete", [0.0, 1.0, -0.5, 0.0, 2.0, 0.1])],
+                [("e0000", "pairs", "delete", [0.0, 1.0, -0.5, 0.0, 2.0, -0.0001])],
                 columns=["example", "kind", "name", "scores"],
             ),
         }

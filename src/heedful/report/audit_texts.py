@@ -129,7 +129,11 @@ def _pairs(
     found = kept.loc[kept["example"] == name, "scores"]
     triples = np.reshape(listed(found.iloc[0]) if len(found) else [], (-1, 3))
     return tuple(
-        (clipped(words[int(i)], LONGEST_WORD), clipped(words[int(j)], LONGEST_WORD), weight(value))
+        (
+            clipped(words[int(i)], LONGEST_WORD),
+            clipped(words[int(j)], LONGEST_WORD),
+            weight(float(value)),
+        )
         for i, j, value in triples
         if np.isfinite(value) and value != 0 and max(i, j) < len(words)
     )
