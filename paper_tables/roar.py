@@ -19,7 +19,6 @@ from heedful.report import bounds, shown
 from heedful.store import to_csv, write_text
 
 ROWS = Path("reproduction/roar.csv")
-ONCE = Path("reproduction/roar_once.csv")
 AUDITS = Path("reproduction/roar_audits.csv")
 PAGE = Path("docs/roar.md")
 AUDIT_COLUMNS = ["seed", "explanation", "position"]
@@ -42,23 +41,24 @@ $ heedful audit MODEL --n 150 --quick --only importance --json \\
 $ python -m paper_tables.roar audit-0.json audit-1.json audit-2.json
 ```
 
-The rows are kept in `reproduction/roar.csv` (`--once`: `roar_once.csv`) and `roar_audits.csv`.
-In brackets are 95% intervals over seeds.
+The rows are kept in `reproduction/roar.csv` and `reproduction/roar_audits.csv`. In brackets are
+95% intervals over seeds.
 
 | accuracy, words masked | {heads} |
 |---|{rules}
 {curves}
 
-| explanation | RACU | {once}the audit's importance, same models |
-|---|---|{once_rule}---|
+| explanation | RACU | the audit's importance, same models |
+|---|---|---|
 {racus}
 
-Importance is 0 for a random order of words and 1 for the best order found ([audit](audit.md)).
-There `diffmask` learns its mask from the audited texts, each half for the other.
+Importance is 0 for a random order of words and 1 for the best order found; the verdict asks 0.67
+of attention ([audit](audit.md)). There `diffmask` learns its mask from the audited texts, each half
+for the other.
 """
 
 
-def measured(rows: pd.DataFrame, audits: pd.DataFrame, once: pd.DataFrame | None = None) -> str:
+def measured(rows: pd.DataFrame, audits: pd.DataFrame) -> str:
     """All below the mark."""
     percents = list(dict.fromkeys(rows["percent"]))
     steps = [str(percent) for percent in percents if 0 < percent < 100]
@@ -72,9 +72,7 @@ def measured(rows: pd.DataFrame, audits: pd.DataFrame, once: pd.DataFrame | None
         heads=" | ".join(f"{percent}%" for percent in percents),
         rules="---|" * len(percents),
         curves="\n".join(_curve_lines(rows)),
-        once="" if once is None else "RACU, not recursive | ",
-        once_rule="" if once is None else "---|",
-        racus="\n".join(_racu_lines(rows, audits, once)),
+        racus="\n".join(_racu_lines(rows, audits)),
     )
     return MARK + filled + _said(rows, audits)
 
@@ -87,9 +85,9 @@ def _curve_lines(rows: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _racu_lines(rows: pd.DataFrame, audits: pd.DataFrame, once: pd.DataFrame | None) -> list[str]:
-    columns = [_racu_by_name(rows), *([] if once is None else [_racu_by_name(once)])]
-    columns.append({name: _cell(*numbers) for name, numbers in importance(audits).items()})
+def _racu_lines(rows: pd.DataFrame, audits: pd.DataFrame) -> list[str]:
+    measures = {name: _cell(*numbers) for name, numbers in importance(audits).items()}
+    columns = [_racu_by_name(rows), measures]
     names = dict.fromkeys(name for column in columns for name in column)
     return [f"| `{n}` | {' | '.join(column.get(n, '') for column in columns)} |" for n in names]
 
@@ -126,7 +124,7 @@ def _said(rows: pd.DataFrame, audits: pd.DataFrame) -> str:
 | most important first, by the audit | {_listed(by_audit)} |
 
 The two ask different things. The audit asks whether this model needs the words. ROAR asks whether
-a model trained anew needs them, which can learn from other words. RACUs whose intervals overlap
+a model trained anew needs them, which can learn from other words. Numbers whose intervals overlap
 have no order.
 """
 
@@ -142,21 +140,22 @@ def _cell(value: float, low: float, high: float) -> str:
 
 
 def of_audits(paths: Sequence[str]) -> pd.DataFrame:
-    """A row for each explanation of each audit, which are of seeds 0, 1, … in this order."""
+    """A row for each explanation that all audits place; they are of seeds 0, 1, … in this order."""
     lines = []
     for seed, path in enumerate(paths):
         ranked = json.loads(Path(path).read_text(encoding="utf8"))["verdict"]["recommendation"][
             "ranked"
         ]
         lines += [(seed, line["explanation"], line["position"]) for line in ranked]
-    return pd.DataFrame(lines, columns=AUDIT_COLUMNS)
+    table = pd.DataFrame(lines, columns=AUDIT_COLUMNS).astype({"position": float})
+    lacking = set(table.loc[table["position"].isna(), "explanation"])
+    return table[~table["explanation"].isin(lacking)]
 
 
 def kept_page() -> str:
     """The page, made again from the files of the checkout."""
     by_hand = PAGE.read_text(encoding="utf8").partition(MARK)[0]
-    once = pd.read_csv(ONCE) if ONCE.exists() else None
-    return by_hand + measured(pd.read_csv(ROWS), pd.read_csv(AUDITS), once)
+    return by_hand + measured(pd.read_csv(ROWS), pd.read_csv(AUDITS))
 
 
 def main(paths: Sequence[str]) -> None:
