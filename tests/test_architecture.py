@@ -228,7 +228,12 @@ def modules_with_piece(patterns: list[str]) -> Iterator[str]:
 
 
 def others(what: str) -> set[str]:
-    """Wrappers lie beside encoders."""
-    beside = {"a wrapper of encoders (`bilstm+residual`)": "ENCODERS", "an encoder": "WRAPPERS"}
+    """Families, encoders and their wrappers lie beside each other."""
+    kinds = {
+        "a family of models": "FAMILIES",
+        "an encoder": "ENCODERS",
+        "a wrapper of encoders (`bilstm+residual`)": "WRAPPERS",
+    }
+    beside = set(kinds.values()) - {kinds[what]} if what in kinds else set()
     models = import_module("heedful.models")
-    return set(getattr(models, beside[what]).modules.values()) if what in beside else set()
+    return {module for kind in beside for module in getattr(models, kind).modules.values()}
