@@ -36,7 +36,8 @@ ENCODERS = Registry(
 WRAPPERS = Registry(
     "wrapper",
     ModelPart,
-    places(_MODELS, {"encoders": "concat residual", "rationale": "rationale"}),
+    places(_MODELS, {"encoders": "concat residual"})
+    | {"rationale": f"{_MODELS}.rationale:ENTRIES"},
 )
 ATTENTIONS = Registry(
     "attention",

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.entries import ModelPart
+from heedful.entries import ModelPart, by_name
 from heedful.models.encoders import Changed, Deletions, Encoder, Encoding, Readout
 from heedful.models.hard_selection import HardKuma, gates_of
 from heedful.models.recurrent import run_packed
@@ -76,11 +76,13 @@ class Rationale(Encoder):
         return Deletions(readout(encoding.states), changed)
 
 
-ENTRY = ModelPart(
-    "rationale",
-    "a generator takes words by HardKuma gates, and the encoder reads only these",
-    Rationale,
-    paper="lei2016",
-    citation="gates: Bastings et al. 2019, Interpretable Neural Predictions with Differentiable "
-    "Binary Variables, ACL",
+ENTRIES = by_name(
+    ModelPart(
+        "rationale",
+        "a generator takes words by HardKuma gates, and the encoder reads only these",
+        Rationale,
+        paper="lei2016",
+        citation="gates: Bastings et al. 2019, Interpretable Neural Predictions with Differentiable "
+        "Binary Variables, ACL",
+    )
 )
