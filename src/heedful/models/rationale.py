@@ -82,7 +82,7 @@ ENTRIES = by_name(
         "a generator takes words by HardKuma gates, and the encoder reads only these",
         Rationale,
         paper="lei2016",
-        citation="gates: Bastings et al. 2019, Interpretable Neural Predictions with Differentiable "
-        "Binary Variables, ACL",
+        citation="gates: Bastings et al. 2019, Interpretable Neural Predictions with "
+        "Differentiable Binary Variables, ACL",
     )
 )
