@@ -81,14 +81,14 @@ def test_data_without_marks_are_refused_before_training(
     assert not [key for key in Store(tmp_path).keys() if key.startswith("model")]
 
 
-@pytest.mark.parametrize("name", ["mlm", "supervised"])
+@pytest.mark.parametrize("name", ["coherence", "supervised"])
 def test_a_pretrained_model_takes_only_what_applies(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:
     pytest.importorskip("transformers")
     command = ["train", "--corpus", "planted", "--pretrained", str(tmp_path), "--term", name]
     assert main(command) == 2
-    assert "choose one of diversity, tying" in capsys.readouterr().err
+    assert "choose one of diversity, impermissible, mlm, tying" in capsys.readouterr().err
 
 
 def test_list_has_the_terms(capsys: pytest.CaptureFixture[str]) -> None:
