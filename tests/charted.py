@@ -41,6 +41,7 @@ from heedful.specs import ModelSpec
 from test_report_fake import Fake, fake_study
 from test_report_mohankumar import evidence as of_mohankumar
 from test_report_wiegreffe import evidence as of_wiegreffe
+from test_report_wiegreffe import together as table_of_wiegreffe
 
 ROWS = (
     ("a", "0.41 ± 0.20"),
@@ -83,6 +84,9 @@ def every_figure(root: Path) -> dict[str, Figure]:
     for name in ("conicity", "parts_of_speech"):
         found[name] = FIGURES[name].make(of_mohankumar(root / "nothing"))
     found["frontier"] = FIGURES["frontier"].make(of_wiegreffe())
+    found["imitation"] = FIGURES["imitation"].make(_beside_each_other())
+    for name in ("input_reduction", "fragility"):
+        found[name] = FIGURES[name].make(_measured(name))
     found["deception"] = FIGURES["deception"].make(_told_off())
     found["token_curves"] = _alone("token_curves", _tokens())
     return found | {figure.name: figure for figure in (_dots(), _lines(), _repair())}
@@ -173,6 +177,21 @@ def _dots() -> Figure:
     panel = dot_plot(one, names, dot_domain([one]))
     legend = tuple((name, colour) for name, colour, _ in ROLES.values())
     return Figure("dots", "dots", "", (Group("", legend, (panel,)),))
+
+
+def _beside_each_other() -> Evidence:
+    one = table_of_wiegreffe()
+    both = pd.concat([one, one.assign(model=HOSTILE)], ignore_index=True)
+    return cast(Evidence, SimpleNamespace(together=both))
+
+
+def _measured(probe: str) -> Evidence:
+    """A measure of it, of two models."""
+    measures = {"input_reduction": "share_attention", "fragility": "tau_attack_attention"}
+    line = table_of_wiegreffe().head(1).assign(probe=probe, group="all", mean=0.4, low=0.3)
+    line = line.assign(high=0.5, measure=measures[probe])
+    both = pd.concat([line, line.assign(model=HOSTILE)], ignore_index=True)
+    return cast(Evidence, SimpleNamespace(together=both))
 
 
 def _lines() -> Figure:

@@ -131,7 +131,10 @@ def test_every_number_says_what_it_is(of_run: Audit, of_bert: Audit) -> None:
     """`heedful list` knows every name of the table, and no name that is in none."""
     marked = [{**row, "why": [[0, 2]]} for row in texts(4)]
     beside = audit(bert(), marked, replace(LEAST, only=EXTRA), rationale_column="why")
-    names = {str(name) for each in (of_run, of_bert, beside) for name in each.rows["measure"]}
+    pairs = [{**row, "of": f"p{number // 2}"} for number, row in enumerate(texts(4))]
+    revised = audit(bert(), pairs, replace(LEAST, only=("counterfactuals",)), pair_column="of")
+    every = (of_run, of_bert, beside, revised)
+    names = {str(name) for each in every for name in each.rows["measure"]}
     declared = {name: group for group, each in NUMBERS.items() if group != SEEDS for name in each}
     assert {re.sub("^(tau|search_gap):.*", r"\1:*", name) for name in names} == set(declared)
     for name in names:
@@ -154,7 +157,7 @@ def test_health_is_measured_on_a_quarter_whatever_the_batches(of_bert: Audit) ->
 
 def test_health_compares_like_with_like(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may differ but the weights: where they stay as they are, all is the same."""
-    monkeypatch.setattr(measuring, "randomised", lambda model, seed: nullcontext(model))
+    monkeypatch.setattr(measuring, "randomised", lambda model, *_: nullcontext(model))
     spec = replace(SMALL, only=("erasure", "randomization_check"), ceiling=40)
     found = values(audit(bert(), texts(8), spec, dtype="float64"))
     again = found["randomised"]

@@ -139,6 +139,7 @@ def test_a_long_audit_says_so_before_it_starts(
             SPEC,
             FEW,
             plan=Plan(progress=progress, announce=said.append, **more),
+            all="budget" not in more,
             **options,
         )
 

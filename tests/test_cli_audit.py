@@ -330,6 +330,7 @@ def test_operators_that_are_the_same_to_the_model_are_no_other_settings(
 def test_check_takes_what_an_audit_takes(capsys: pytest.CaptureFixture[str], world: Path) -> None:
     both = [inspect.signature(each).parameters for each in (audit_verb.audit, audit_verb.check)]
     ours = {"out", "card", "every", "budget", "seed_model", "by_token", "dry_run"}
+    ours |= {"reader", "goal"}
     assert set(both[0]) - set(both[1]) == ours
     assert {"label", "label_words", "template", "dtype", "rationale_column"} < set(both[1])
     table(why=lambda i: "[[0, 2]]").to_csv("why.csv", index=False)

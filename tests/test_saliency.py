@@ -139,7 +139,11 @@ def test_the_defaults_are_bastings2020s(ragged: Batch) -> None:
     )
 
 
-@pytest.mark.parametrize(("encoder", "attention"), FAMILIES)
+RADIAL = ("none", "unit_dot")
+"""Scores that the length of an embedding does not change: along it, their slope is zero."""
+
+
+@pytest.mark.parametrize(("encoder", "attention"), [each for each in FAMILIES if each != RADIAL])
 def test_detaching_attention_makes_a_difference(encoder: str, attention: str) -> None:
     """A real one, except on a single token: there a softmax is 1 whatever its score."""
     model, batch = tiny_model(encoder, attention, double=True), tiny_batch((6, 1))
@@ -226,4 +230,5 @@ def test_frozen_embeddings_have_gradients_too(ragged: Batch) -> None:
     model = tiny_model(double=True)
     expected = gradient_input(model, ragged, ragged.labels)
     model.requires_grad_(False)
-    assert torch.equal(gradient_input(model, ragged, ragged.labels), expected)
+    found = gradient_input(model, ragged, ragged.labels)
+    assert torch.allclose(found, expected, rtol=0, atol=1e-15)

@@ -71,7 +71,11 @@ class RoarWork:
 
     def __post_init__(self) -> None:
         for name in self.explanations:
-            SALIENCIES[name]  # an unknown one is refused by name
+            if "layers" in SALIENCIES[name].needs:  # an unknown one is refused by name
+                raise HeedfulError(
+                    f"the explanation {name!r} follows tokens through the layers of a pretrained "
+                    f"model, and ROAR trains models from scratch: leave it out."
+                )
         if self.score not in SCORES:
             raise unknown_name("score", self.score, list(SCORES))
         if not self.steps or list(self.steps) != sorted({*self.steps} & {*range(1, ALL)}):

@@ -9,6 +9,7 @@ to any change.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -244,16 +245,17 @@ def neighbours(passes: list[ForwardBatch]) -> Int[Tensor, " v"]:
     there = torch.unique(torch.cat([text.tokens[text.mask] for text in texts]))
     near = torch.arange(int(there.max()) + 1, device=there.device)
     if len(there) > 1:
-        vectors = _vectors(passes[0].model, there)
+        vectors = _vectors(passes[0].model, there, passes[0].batch.texts)
         near[there] = torch.cat([_nearest(vectors, there, part) for part in there.split(1024)])
     return near
 
 
-def _vectors(model: Model, tokens: Int[Tensor, " v"]) -> Float[Tensor, "v e"]:
-    """Each token read as a text of its own."""
+def _vectors(model: Model, tokens: Int[Tensor, " v"], sides: Iterable[str]) -> Float[Tensor, "v e"]:
+    """Each token read as a text of its own, on every side."""
     one = torch.ones_like(tokens)
     text = Text(tokens[:, None], one, one[:, None].bool())
-    return model.embed(Batch(tuple(map(str, tokens.tolist())), {"a": text}, one * 0))["a"][:, 0]
+    alone = Batch(tuple(map(str, tokens.tolist())), dict.fromkeys(sides, text), one * 0)
+    return model.embed(alone)["a"][:, 0]
 
 
 def _nearest(vectors: Tensor, there: Tensor, part: Tensor) -> Tensor:

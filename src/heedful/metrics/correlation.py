@@ -27,11 +27,12 @@ ENTRIES = Entries(Metric)
 TOLERANCE = {
     torch.bfloat16: 1e-2,
     torch.float16: 1e-3,
-    torch.float32: 1e-5,
+    torch.float32: 2e-5,
     torch.float64: 1e-10,
 }
-"""For scores that were computed in this precision: several times the rounding of what equal words
-get, which in single precision was seen to be up to 2e-6 of the row's largest."""
+"""For scores that were computed in this precision: more than the rounding of what equal words get,
+which in single precision was seen to be up to 1.2e-5 of the row's largest, where leaving any word
+out changes the output by less than 0.004."""
 
 
 def tied_ranks(
