@@ -181,7 +181,8 @@ def _dots() -> Figure:
 
 def _beside_each_other() -> Evidence:
     one = table_of_wiegreffe()
-    both = pd.concat([one, one.assign(model=HOSTILE)], ignore_index=True)
+    shift = {name: one[name] + 0.08 for name in ("mean", "low", "high")}
+    both = pd.concat([one, one.assign(model=HOSTILE, **shift)], ignore_index=True)
     return cast(Evidence, SimpleNamespace(together=both))
 
 

@@ -113,6 +113,8 @@ def _moved(part: pd.DataFrame) -> Iterator[Panel]:
     colour = alt.Color("colour:N", scale=None)
     for measure, title in COMPARED.items():
         lines = part[part["kind"].str.startswith(f"{measure}_")]
+        if lines.empty:
+            continue
         change = lines["kind"].str.removeprefix(f"{measure}_")
         data = lines.assign(
             row=lines["model"] + " · " + lines["order"], colour=painted(change, CHANGES)
