@@ -115,7 +115,8 @@ def _labels(table: Table) -> Iterator[str]:
             "with the classes renamed."
         )
     elif accuracy < majority + NEAR:
-        yield f"accuracy {accuracy:.2f} is hardly above the majority class ({majority:.2f})."
+        how = "below" if accuracy < majority else "hardly above"
+        yield f"accuracy {accuracy:.2f} is {how} the majority class ({majority:.2f})."
 
 
 def _renamed_accuracy(examples: pd.DataFrame) -> float:
