@@ -81,6 +81,8 @@ def load(source: str | Path, loading: Loading, asked: bool = True) -> Loaded:
         tokenizer = check_tokenizer(place.tokenizer(), folder.name, asked)
         module, report = place.model(auto, dtype=loading.torch_dtype)
     missing = sorted(key for key in report["missing_keys"] if kind != BARE or POOLER not in key)
+    if kind == MASKED and not asked:  # what guesses words has no part in attention
+        missing = [key for key in missing if key.startswith(module.base_model_prefix)]
     if missing:
         raise HeedfulError(
             f"{folder.name} lacks the weights of {missing[0]} ({len(missing)} in all), which would "
